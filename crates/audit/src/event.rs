@@ -243,7 +243,8 @@ impl Event {
 
     /// The URL and the host of the page, or of where a navigation leads.
     pub fn address(mut self, url: Option<Redacted>, domain: Option<Redacted>) -> Event {
-        (self.url, self.domain) = (url.map(|url| sanitize_redacted(&url)), domain.map(|host| sanitize_redacted(&host)));
+        (self.url, self.domain) =
+            (url.map(|url| sanitize_redacted(&url)), domain.map(|host| sanitize_redacted(&host)));
         self
     }
 
@@ -306,9 +307,8 @@ impl Event {
 
     /// The URL and title of the page.
     pub fn at(mut self, url: &Redacted, title: &Redacted) -> Event {
-        let text = |text: &Redacted| {
-            (!text.is_empty()).then(|| sanitize_redacted_within(text, OUTCOME_TEXT_BYTES))
-        };
+        let text =
+            |text: &Redacted| (!text.is_empty()).then(|| sanitize_redacted_within(text, OUTCOME_TEXT_BYTES));
         (self.url, self.title) = (text(url), text(title));
         self
     }

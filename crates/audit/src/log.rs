@@ -91,7 +91,12 @@ impl Log {
             Err(defect) => State::Corrupt(Arc::new(defect)),
             Ok(found) => start(lock, found, instance, options).map_err(failed)?,
         };
-        let log = Log { state, next: Arc::new(AtomicU64::new(1)), instance: Redacted::outside_sessions(instance), folder };
+        let log = Log {
+            state,
+            next: Arc::new(AtomicU64::new(1)),
+            instance: Redacted::outside_sessions(instance),
+            folder,
+        };
         Ok((log, ApprovalAuthority::new()))
     }
 
@@ -125,14 +130,15 @@ impl Log {
         let correlation =
             CorrelationId(redacted!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
         let action = authorization.action().name();
-        let event = describe(EventKind::Intent, subject, authorization.action(), authorization.facts(), redact)
-            .risk(authorization.risk())
-            .correlation(correlation.clone())
-            .decision(Some("allow"))
-            .decided_by(Some(authorization.decided_by()))
-            .rule(Redacted::from_safe(authorization.rule()))
-            .user_agent(user_agent)
-            .screenshot_before(before);
+        let event =
+            describe(EventKind::Intent, subject, authorization.action(), authorization.facts(), redact)
+                .risk(authorization.risk())
+                .correlation(correlation.clone())
+                .decision(Some("allow"))
+                .decided_by(Some(authorization.decided_by()))
+                .rule(Redacted::from_safe(authorization.rule()))
+                .user_agent(user_agent)
+                .screenshot_before(before);
         let answer = self.send(&event, LineClass::Opening)?;
         let (log, subject) = (self.clone(), subject.clone());
         // From here the line may be written: a caller that goes away while waiting leaves an abandoned intent.
@@ -182,7 +188,13 @@ impl Log {
     }
 
     /// Queues a note of an action that failed before it could be decided, with the error code.
-    pub fn not_performed(&self, context: &ActionContext<'_>, action: &Action, page_url: String, code: &Redacted) {
+    pub fn not_performed(
+        &self,
+        context: &ActionContext<'_>,
+        action: &Action,
+        page_url: String,
+        code: &Redacted,
+    ) {
         let facts = Facts { page_url, ..Facts::default() };
         let target = action.target().map(|target| (context.redact)(&crate::input::describe_target(target)));
         let event = describe(EventKind::NotPerformed, context.subject, action, &facts, context.redact)
@@ -287,11 +299,14 @@ fn start(
     let sizes = (options.segment_bytes, options.most_bytes);
     let mut store = Store::open(lock, head, options.key, position, sizes)?;
     let first = if is_new { EventKind::LogBegun } else { EventKind::LogOpened };
-    let mut events =
-        vec![Event::new(first, EventSubject::stockade()).detail(Redacted::outside_sessions(format!("instance {instance}")))];
-    events.extend(
-        notes.iter().map(|note| Event::new(EventKind::LogRecovered, EventSubject::stockade()).detail(Redacted::outside_sessions(note.as_str()))),
-    );
+    let mut events = vec![
+        Event::new(first, EventSubject::stockade())
+            .detail(Redacted::outside_sessions(format!("instance {instance}"))),
+    ];
+    events.extend(notes.iter().map(|note| {
+        Event::new(EventKind::LogRecovered, EventSubject::stockade())
+            .detail(Redacted::outside_sessions(note.as_str()))
+    }));
     let fields: Result<Vec<String>, _> = events.iter().map(fields).collect();
     let fields = fields.map_err(io::Error::other)?;
     // A head before the first line: a log without a head is damaged.

@@ -17,7 +17,12 @@ fn text(text: impl Into<String>) -> Redacted {
 }
 
 pub fn subject() -> EventSubject {
-    EventSubject { tenant: "default".into(), actor: "agent".into(), session_id: policy::SessionId::parse("s-1").ok(), jail_id: None }
+    EventSubject {
+        tenant: "default".into(),
+        actor: "agent".into(),
+        session_id: policy::SessionId::parse("s-1").ok(),
+        jail_id: None,
+    }
 }
 
 pub fn key(folder: &Path) -> Key {

@@ -1,5 +1,6 @@
 //! Keys and chords, by the names of `KeyboardEvent.key`.
 
+use redact::Redacted;
 use std::fmt;
 
 /// A key with the keys that are held down with it, such as `Control+Shift+K`.
@@ -149,12 +150,12 @@ impl Chord {
         }
     }
 
-    /// For the record: a key that types text is not named, since typed text may be private.
-    pub fn redacted(&self) -> String {
+    /// For the record: a key that types text is not named, since typed text may be private. Any other has one character.
+    pub fn redacted(&self) -> Redacted {
         let Modifiers { alt, control, meta, .. } = self.modifiers;
         match self.key {
-            Key::Character(c) if c != ' ' && !(alt || control || meta) => "a character".to_owned(),
-            _ => self.to_string(),
+            Key::Character(c) if c != ' ' && !(alt || control || meta) => "a character".into(),
+            _ => Redacted::outside_sessions(self.to_string()),
         }
     }
 

@@ -120,7 +120,7 @@ impl AllowanceScope {
         match &question.action {
             Action::Navigate(go) => facts.push(("site", go.url.origin().to_string())),
             Action::Click(click) => facts.extend(click_variant(click)),
-            Action::Press(press) => facts.push(("key", press.chord.redacted())),
+            Action::Press(press) => facts.push(("key", press.chord.redacted().into_string())),
             Action::Type(typing) if typing.submit => facts.push(("then", "Enter".to_owned())),
             Action::Check(check) => facts.push(("checked", check.checked.to_string())),
             Action::Select(_) => {

@@ -25,7 +25,7 @@ pub use encode::address_forms;
 pub use phrases::PhraseSet;
 pub use random::{ALPHANUMERIC, UNAMBIGUOUS, random_text};
 pub use redact_derive::RedactedFields;
-pub use redacted::{Redacted, SafeText, count_holes, previously_redacted, PreviouslyRedacted};
+pub use redacted::{PreviouslyRedacted, Redacted, SafeText, count_holes, previously_redacted};
 pub use redacted_fields::{RedactedFields, assert_redacted};
 pub use redactor::{MASK, RedactedStream, Redactor};
 pub use secret::{SHORTEST_SECRET, Secret};

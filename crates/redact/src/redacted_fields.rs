@@ -1,7 +1,7 @@
 //! The promise of a whole value that none of its text can hold a secret.
 
 use crate::redacted::Redacted;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -70,6 +70,7 @@ impl RedactedFields for &'static str {}
 
 impl<T: RedactedFields> RedactedFields for Option<T> {}
 impl<T: RedactedFields> RedactedFields for Vec<T> {}
+impl<T: RedactedFields> RedactedFields for VecDeque<T> {}
 impl<T: RedactedFields, const N: usize> RedactedFields for [T; N] {}
 impl<T: RedactedFields> RedactedFields for [T] {}
 impl<T: RedactedFields + ?Sized> RedactedFields for Box<T> {}

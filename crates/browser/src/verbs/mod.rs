@@ -34,8 +34,8 @@ use crate::{
     screenshot::ScreenshotImage,
     snapshot::{CallerId, SearchResult, Snapshot},
     state::Incident,
-    text::{PageText, RedactedPageText},
     targeting::{ActionabilityCheck, Element, Located, Purpose, TargetUse},
+    text::{PageText, RedactedPageText},
 };
 use audit::Permitted;
 use history::HistoryStep;

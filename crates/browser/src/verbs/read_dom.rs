@@ -52,6 +52,11 @@ impl Browser {
             .await?;
         let truncated = source.truncated || source.html.as_str().len() > bytes;
         let state = self.state();
-        Ok(CleanedHtml { url: state.url, title: state.title, html: PageText::cut(source.html.as_str(), bytes), truncated })
+        Ok(CleanedHtml {
+            url: state.url,
+            title: state.title,
+            html: PageText::cut(source.html.as_str(), bytes),
+            truncated,
+        })
     }
 }

@@ -37,7 +37,10 @@ async fn marks_are_in_every_format_and_in_search_results() {
     assert!(markdown.contains("[button: Next [shows: Delete account]]"), "{markdown}");
     let Content::Tree(tree) = driver.read(ReadFormat::Tree).await.content else { panic!("no tree") };
     let first = &tree.snapshot.children[0];
-    assert_eq!((first.name.as_deref(), first.visible_label.as_deref()), (Some("Next"), Some("Delete account")));
+    assert_eq!(
+        (first.name.as_deref(), first.visible_label.as_deref()),
+        (Some("Next"), Some("Delete account"))
+    );
     assert_eq!(tree.interactive_elements[0].visible_label.as_deref(), Some("Delete account"));
     let found = find(&driver, "delete account").await;
     assert_eq!(found.matches[0].visible_label.as_deref(), Some("Delete account"));

@@ -356,8 +356,12 @@ async fn permitted(log: &audit::Log, action: Action, facts: Facts) -> Permitted 
         Decision::Allow(permit) => {
             let subject = EventSubject::stockade();
             let redact = |text: &str| redact::Redacted::outside_sessions(text);
-            let context =
-                ActionContext { subject: &subject, user_agent: &"test".into(), before: None, redact: &redact };
+            let context = ActionContext {
+                subject: &subject,
+                user_agent: &"test".into(),
+                before: None,
+                redact: &redact,
+            };
             log.intend(permit, context).await.unwrap().0
         }
         other => panic!("{other:?}"),

@@ -1,8 +1,9 @@
 //! One question to a person, and its answer.
 
-use browser::PageText;
+use browser::RedactedPageText;
 use jiff::Timestamp;
 use policy::{Name, Origin, Risk, Scope, SessionId};
+use redact::{Redacted, RedactedFields, previously_redacted};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -31,6 +32,8 @@ impl ApprovalId {
     }
 }
 
+redact::declare_safe_text!(ApprovalId);
+
 impl fmt::Display for ApprovalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -41,7 +44,7 @@ impl fmt::Display for ApprovalId {
 macro_rules! named_enum {
     ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident = $name:literal),* $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, RedactedFields)]
         pub enum $type { $($(#[$variant_doc])* $variant),* }
 
         impl $type {
@@ -144,7 +147,7 @@ impl Verdict {
 }
 
 /// One question and its answer.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, RedactedFields)]
 pub struct Approval {
     pub id: ApprovalId,
     pub kind: ApprovalKind,
@@ -159,7 +162,7 @@ pub struct Approval {
     pub expires_at: Timestamp,
     pub state: ApprovalState,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub decided_by: Option<String>,
+    pub decided_by: Option<Redacted>,
     #[serde(rename = "door", skip_serializing_if = "Option::is_none")]
     pub channel: Option<DecisionChannel>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -168,33 +171,40 @@ pub struct Approval {
     pub approved_for_session: bool,
     /// The operator's message to the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
+    pub note: Option<Redacted>,
     /// Outcome of the approved action: `ok` or an error code.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub outcome: Option<String>,
+    pub outcome: Option<Redacted>,
 }
 
 /// The information for a decision. [`PageText`] comes from a page or an agent and is displayed as such; all other text
 /// is ours or the operator's.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, RedactedFields)]
 pub struct ApprovalCard {
     /// The tool that the agent called.
-    pub tool: String,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub tool: Redacted,
     /// Our description of the action: `click`, `type 12 characters`.
-    pub action: String,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub action: Redacted,
     pub risk: Risk,
-    pub rule: String,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub rule: Redacted,
     /// The rule's description of the action.
-    pub description: String,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub description: Redacted,
     /// The facts that the rule matched.
     pub because: Vec<CardFact>,
     /// The page's address, or the target of a navigation.
-    pub url: PageText,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub url: RedactedPageText,
     /// The host of `url` in ASCII.
-    pub domain: String,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub domain: Redacted,
     pub element: Option<ElementCard>,
     /// The chosen option, drop target or dialog. Never typed text.
-    pub input: Option<PageText>,
+    #[serde(default, deserialize_with = "previously_redacted")]
+    pub input: Option<RedactedPageText>,
     /// Position of the element on the screenshot: left, top, width and height.
     pub mark: Option<[i32; 4]>,
     /// Whether the action cannot be undone.
@@ -222,35 +232,41 @@ pub fn is_other_site(page: &str, origin: &str) -> bool {
 }
 
 /// The target element, in the page's text.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, RedactedFields)]
 pub struct ElementCard {
-    pub role: PageText,
-    pub name: PageText,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub role: RedactedPageText,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub name: RedactedPageText,
     /// The visible text.
-    pub text: PageText,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub text: RedactedPageText,
     /// The origin of its frame.
-    pub origin: PageText,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub origin: RedactedPageText,
     /// Method and address of the form that it submits.
-    pub form_target: Option<PageText>,
+    #[serde(default, deserialize_with = "previously_redacted")]
+    pub form_target: Option<RedactedPageText>,
     /// Label of the form's default button, which Enter activates.
-    #[serde(default)]
-    pub form_button: Option<PageText>,
+    #[serde(default, deserialize_with = "previously_redacted")]
+    pub form_button: Option<RedactedPageText>,
     /// The link target.
-    pub href: Option<PageText>,
+    #[serde(default, deserialize_with = "previously_redacted")]
+    pub href: Option<RedactedPageText>,
 }
 
 /// A named fact whose value comes from the page.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, RedactedFields)]
 pub struct CardFact {
-    #[serde(rename = "what")]
-    pub name: String,
-    #[serde(rename = "words")]
-    pub value: PageText,
+    #[serde(rename = "what", deserialize_with = "previously_redacted")]
+    pub name: Redacted,
+    #[serde(rename = "words", deserialize_with = "previously_redacted")]
+    pub value: RedactedPageText,
 }
 
 impl CardFact {
-    pub fn new(name: &str, value: &str) -> CardFact {
-        CardFact { name: name.to_owned(), value: PageText::new(value) }
+    pub fn new(name: &'static str, value: &Redacted) -> CardFact {
+        CardFact { name: name.into(), value: RedactedPageText::new(value) }
     }
 }
 

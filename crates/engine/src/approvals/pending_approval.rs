@@ -5,6 +5,7 @@ use crate::error::Fault;
 use audit::{Allowance, Approved, Approver};
 use error_code::ErrorCode;
 use policy::{DomainPattern, Question};
+use redact::redacted;
 
 /// The stored approval and the policy question that it stands for.
 pub struct PendingApproval {
@@ -48,7 +49,11 @@ impl PendingApproval {
         let (Some(operator), Some(channel)) = (&answered.decided_by, answered.channel) else {
             return Err(Fault::new(ErrorCode::Internal, "an approval does not say who gave it"));
         };
-        let by = Approver { operator, channel: channel.as_str(), approval_id: answered.id.as_str() };
+        let by = Approver {
+            operator: operator.as_str(),
+            channel: channel.as_str(),
+            approval_id: answered.id.as_str(),
+        };
         let domain = self.question.domain().cloned();
         let authority = self.open.authority();
         let (approved, allowance) = if answered.approved_for_session {
@@ -73,8 +78,8 @@ fn refused(answered: &Approval) -> Fault {
         (_, ApprovalState::Denied) => (ErrorCode::DeniedByOperator, "the operator was asked, and said no"),
         _ => (ErrorCode::ApprovalTimeout, "a person was asked, and nobody answered in time, which is a no"),
     };
-    let why = answered.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    Fault::new(code, format!("{message}{why}")).hint(
+    let why = answered.note.as_ref().map(|note| redacted!(": {}", note)).unwrap_or_default();
+    Fault::new(code, redacted!("{}{}", message, why)).hint(
         "This was decided by a person or for want of one: do not try another way to the same end. Go on without it, or \
          tell the person that you need it.",
     )

@@ -4,6 +4,7 @@ use super::{Approval, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalState, D
 use crate::storage::{Storage, StorageError, scope, time};
 use jiff::Timestamp;
 use policy::{Name, SessionId};
+use redact::Redacted;
 use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
@@ -42,7 +43,7 @@ impl Storage {
         state: ApprovalState,
         by: &Decider,
         for_session: bool,
-        note: Option<String>,
+        note: Option<Redacted>,
         now: Timestamp,
     ) -> Result<Option<Approval>, StorageError> {
         let row = sqlx::query(
@@ -54,7 +55,7 @@ impl Storage {
         .bind(by.channel.as_str())
         .bind(now.as_millisecond())
         .bind(i64::from(for_session))
-        .bind(note)
+        .bind(note.map(Redacted::into_string))
         .bind(id.as_str())
         .fetch_optional(&self.pool)
         .await
@@ -100,9 +101,13 @@ impl Storage {
         rows.iter().map(read).collect()
     }
 
-    pub async fn set_approval_outcome(&self, id: &ApprovalId, outcome: &str) -> Result<(), StorageError> {
+    pub async fn set_approval_outcome(
+        &self,
+        id: &ApprovalId,
+        outcome: &Redacted,
+    ) -> Result<(), StorageError> {
         sqlx::query("UPDATE approvals SET outcome = $1 WHERE id = $2")
-            .bind(outcome)
+            .bind(outcome.as_str())
             .bind(id.as_str())
             .execute(&self.pool)
             .await
@@ -163,6 +168,8 @@ fn read(row: &SqliteRow) -> Result<Approval, StorageError> {
     let failed = StorageError::because("cannot read a question's row");
     let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);
     let optional = |column: &str| row.try_get::<Option<String>, _>(column).map_err(&failed);
+    // Redacted when it was stored, or an operator's own words.
+    let redacted = |column: &str| Ok(optional(column)?.map(Redacted::outside_sessions));
     let number = |column: &str| row.try_get::<i64, _>(column).map_err(&failed);
     let bad = |column: &'static str, value: &str| StorageError::BadWord { column, value: value.to_owned() };
     let (id, kind, state, session) = (text("id")?, text("kind")?, text("state")?, text("session")?);
@@ -181,15 +188,15 @@ fn read(row: &SqliteRow) -> Result<Approval, StorageError> {
         asked_at: time(number("asked_at")?)?,
         expires_at: time(number("expires_at")?)?,
         state: ApprovalState::parse(&state).ok_or_else(|| bad("state", &state))?,
-        decided_by: optional("decided_by")?,
+        decided_by: redacted("decided_by")?,
         channel: match channel {
             Some(channel) => Some(DecisionChannel::parse(&channel).ok_or_else(|| bad("door", &channel))?),
             None => None,
         },
         decided_at: decided_at.map(time).transpose()?,
         approved_for_session: number("for_session")? != 0,
-        note: optional("note")?,
-        outcome: optional("outcome")?,
+        note: redacted("note")?,
+        outcome: redacted("outcome")?,
         id: ApprovalId::parse(&id).ok_or_else(|| bad("id", &id))?,
     })
 }

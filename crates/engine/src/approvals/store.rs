@@ -9,9 +9,11 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::storage::Storage;
 use audit::{CorrelationId, Event, EventKind, EventSubject, sanitize};
+use browser::RedactedPageText;
 use error_code::ErrorCode;
 use jiff::{SignedDuration, Timestamp};
 use policy::{Name, Scope, SessionId};
+use redact::{Redacted, redacted};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -182,18 +184,23 @@ impl ApprovalStore {
     pub async fn answer(&self, id: &ApprovalId, verdict: Verdict, by: &Decider) -> Result<Approval, Fault> {
         let asked = self.find(id).await?.ok_or_else(|| unknown(id.as_str()))?;
         if !verdict.fits(asked.kind) {
-            return Err(Fault::new(ErrorCode::BadVerdict, format!("{id} cannot be answered like that"))
-                .hint("An action is approved or denied; a paused session is resumed or ended."));
+            return Err(Fault::outside_sessions(
+                ErrorCode::BadVerdict,
+                format!("{id} cannot be answered like that"),
+            )
+            .hint("An action is approved or denied; a paused session is resumed or ended."));
         }
         let for_session = verdict == Verdict::Approve { for_session: true };
         if for_session && asked.card.for_session.is_empty() {
-            return Err(Fault::new(ErrorCode::BadVerdict, format!("{id} can only be approved once")).hint(
-                "What cannot be undone is asked for each time: approve it without \"for the session\".",
-            ));
+            return Err(Fault::outside_sessions(
+                ErrorCode::BadVerdict,
+                format!("{id} can only be approved once"),
+            )
+            .hint("What cannot be undone is asked for each time: approve it without \"for the session\"."));
         }
         let note = match &verdict {
             Verdict::Resume { note: Some(note) } | Verdict::DenyBecause(note) => {
-                Some(audit::sanitize_within(note.trim(), MAX_NOTE))
+                Some(Redacted::outside_sessions(audit::sanitize_within(note.trim(), MAX_NOTE)))
             }
             _ => None,
         };
@@ -225,8 +232,8 @@ impl ApprovalStore {
     }
 
     /// Stores the outcome of an approved action with its approval.
-    pub async fn record_outcome(&self, id: &ApprovalId, outcome: &str) -> Result<(), Fault> {
-        self.0.storage.set_approval_outcome(id, &sanitize(outcome)).await?;
+    pub async fn record_outcome(&self, id: &ApprovalId, outcome: &Redacted) -> Result<(), Fault> {
+        self.0.storage.set_approval_outcome(id, outcome).await?;
         self.send_change(id, ApprovalState::Approved);
         Ok(())
     }
@@ -279,7 +286,7 @@ impl ApprovalStore {
             return Err(pending(other, "another question of this session waits for its answer"));
         }
         if slots.len() >= MAX_WAITING {
-            return Err(Fault::new(
+            return Err(Fault::outside_sessions(
                 ErrorCode::ApprovalsFull,
                 format!("{MAX_WAITING} questions wait already"),
             )
@@ -304,28 +311,30 @@ impl ApprovalStore {
         if found.state == ApprovalState::Expired
             || (found.state == ApprovalState::Waiting && found.expires_at <= now)
         {
-            return Ok(Fault::new(ErrorCode::ApprovalExpired, format!("the time to answer {id} is over"))
-                .hint("It was denied. If it is wanted after all, the agent has to ask again."));
+            return Ok(Fault::outside_sessions(
+                ErrorCode::ApprovalExpired,
+                format!("the time to answer {id} is over"),
+            )
+            .hint("It was denied. If it is wanted after all, the agent has to ask again."));
         }
-        let by = found.decided_by.as_deref().map(|by| format!(" by {by}")).unwrap_or_default();
-        Ok(Fault::new(ErrorCode::ApprovalDecided, format!("{id} was {} already{by}", found.state.as_str()))
-            .hint("One question gets one answer; the first one stands."))
+        let by = found.decided_by.as_ref().map(|by| redacted!(" by {}", by)).unwrap_or_default();
+        Ok(Fault::outside_sessions(
+            ErrorCode::ApprovalDecided,
+            format!("{id} was {} already{by}", found.state.as_str()),
+        )
+        .hint("One question gets one answer; the first one stands."))
     }
 
     async fn record(&self, kind: EventKind, approval: &Approval) -> Result<(), Fault> {
         let about = EventSubject::session(&approval.scope, &approval.session, None);
         let card = &approval.card;
-        let mut event = Event::new(kind, about).at(card.url.as_str(), "");
-        event.correlation_id = Some(CorrelationId(approval.id.to_string()));
-        event.domain = Some(sanitize(&card.domain));
-        event.risk = Some(card.risk.as_str());
-        event.rule = Some(sanitize(&card.rule));
-        event.input_value = card.input.as_ref().map(|input| sanitize(input.as_str()));
-        event.target_element = card
+        let quoted =
+            |text: &RedactedPageText| text.clone().into_redacted().transform(|text| format!("{text:?}"));
+        let element = card
             .element
             .as_ref()
-            .map(|element| sanitize(&format!("{} {:?}", element.role.as_str(), element.name.as_str())));
-        event.decision = Some(match approval.state {
+            .map(|element| redacted!("{} {}", element.role.clone().into_redacted(), quoted(&element.name)));
+        let decision = match approval.state {
             ApprovalState::Waiting => "ask",
             ApprovalState::Approved => "allow",
             ApprovalState::Resumed => "resume",
@@ -334,20 +343,26 @@ impl ApprovalStore {
             | ApprovalState::Expired
             | ApprovalState::Interrupted
             | ApprovalState::Withdrawn => "deny",
-        });
-        event.decided_by = match (&approval.decided_by, approval.channel) {
+        };
+        let decided_by = match (&approval.decided_by, approval.channel) {
             (Some(operator), Some(channel)) => {
-                Some(sanitize(&format!("operator {operator} by {}", channel.as_str())))
+                Some(redacted!("operator {} by {}", operator, channel.as_str()))
             }
             _ if approval.state == ApprovalState::Waiting => None,
-            _ => Some("stockade".to_owned()),
+            _ => Some("stockade".into()),
         };
         let scope = if approval.approved_for_session { ", for the session" } else { "" };
-        let event = event.result(approval.state.as_str()).detail(&format!(
-            "{} {}{scope}",
-            approval.kind.as_str(),
-            card.action
-        ));
+        let event = Event::new(kind, about)
+            .correlation(CorrelationId(Redacted::from_safe(&approval.id)))
+            .address(Some(card.url.clone().into_redacted()), Some(card.domain.clone()))
+            .risk(card.risk)
+            .rule(card.rule.clone())
+            .input_value(card.input.clone().map(RedactedPageText::into_redacted))
+            .target_element(element)
+            .decision(Some(decision))
+            .decided_by(decided_by)
+            .result(approval.state.as_str())
+            .detail(redacted!("{} {}{}", approval.kind.as_str(), card.action, scope));
         self.0.log.append(&event).await.map_err(audit_fault)
     }
 
@@ -358,14 +373,15 @@ impl ApprovalStore {
 }
 
 pub fn unknown(id: &str) -> Fault {
-    Fault::new(ErrorCode::UnknownApproval, format!("there is no question {:?}", sanitize(id)))
+    Fault::outside_sessions(ErrorCode::UnknownApproval, format!("there is no question {:?}", sanitize(id)))
         .hint("Look at the list of what waits; an id begins with ap-.")
 }
 
 /// The fault of a call whose approval is still pending.
-pub fn pending(id: &ApprovalId, why: &str) -> Fault {
-    Fault::new(ErrorCode::ApprovalPending { approval: id.to_string() }, why.to_owned()).hint(format!(
-        "Call browser_pending (session.pending over HTTP) with pending_id {id} to get what came of it; do not try another way."
+pub fn pending(id: &ApprovalId, why: &'static str) -> Fault {
+    Fault::new(ErrorCode::ApprovalPending { approval: id.to_string() }, why).hint(redacted!(
+        "Call browser_pending (session.pending over HTTP) with pending_id {} to get what came of it; do not try another way.",
+        id
     ))
 }
 

@@ -6,6 +6,7 @@ use browser::BrowserError;
 use egress::Egress;
 use error_code::ErrorCode;
 use policy::{InvalidUrl, WebUrl};
+use redact::Redacted;
 
 /// The fault of a log that cannot be written. Actions stop; reading continues.
 pub fn audit_fault(error: AuditError) -> Fault {
@@ -13,33 +14,37 @@ pub fn audit_fault(error: AuditError) -> Fault {
         return Fault::disk_full("cannot write the audit log, and nothing is done unrecorded");
     }
     if matches!(error, AuditError::Corrupt { .. }) {
-        return Fault::new(ErrorCode::AuditCorrupt, format!("nothing is done unrecorded: {}", with_causes(&error))).hint(
+        return Fault::outside_sessions(ErrorCode::AuditCorrupt, format!("nothing is done unrecorded: {}", with_causes(&error))).hint(
             "See what happened with `stockade audit verify`; then move the damaged chain's folder away, keep it, and restart.",
         );
     }
-    Fault::new(ErrorCode::AuditUnwritable, format!("nothing is done unrecorded: {}", with_causes(&error)))
-        .hint("See that the audit folder in the state folder can be written; `stockade doctor` checks it.")
-        .retryable()
+    Fault::outside_sessions(
+        ErrorCode::AuditUnwritable,
+        format!("nothing is done unrecorded: {}", with_causes(&error)),
+    )
+    .hint("See that the audit folder in the state folder can be written; `stockade doctor` checks it.")
+    .retryable()
 }
 
 /// Explains a failed navigation by the proxy's failure, which is more precise than Chromium's net error.
-pub fn explain(error: BrowserError, egress: Option<&Egress>) -> Fault {
+pub fn explain(error: BrowserError, egress: Option<&Egress>, redact: &dyn Fn(&str) -> Redacted) -> Fault {
     if let BrowserError::NavigationFailed { url, .. } = &error
         && let Ok(url) = WebUrl::parse(url.as_str())
         && let Some(egress) = egress
         && let Some(problem) = egress.last_failure(url.host()).or_else(|| egress.newest_failure())
     {
-        return Fault::new(problem.code(), problem.to_string())
+        return Fault::new(problem.code(), redact(&problem.to_string()))
             .hint(problem.hint())
             .retryable_if(problem.retryable());
     }
-    Fault::from(error)
+    Fault::of_browser(&error, redact)
 }
 
-impl From<BrowserError> for Fault {
-    fn from(error: BrowserError) -> Fault {
+impl Fault {
+    /// The fault of a browser's error, which may quote the page: redacted for the session that it belongs to.
+    pub fn of_browser(error: &BrowserError, redact: &dyn Fn(&str) -> Redacted) -> Fault {
         let (code, hint, retryable) = (error.code(), error.hint(), error.retryable());
-        Fault::new(code, with_causes(&error)).hint(hint).retryable_if(retryable)
+        Fault::new(code, redact(&with_causes(error))).hint(hint).retryable_if(retryable)
     }
 }
 
@@ -48,14 +53,14 @@ impl From<BrowserError> for Fault {
 impl From<jail::JailError> for Fault {
     fn from(error: jail::JailError) -> Fault {
         if !error.is_runtime_unavailable() {
-            return Fault::caused(error.code(), &error).hint(error.hint());
+            return Fault::caused(error.code(), &error).hint(Redacted::outside_sessions(error.hint()));
         }
         let hint = match error {
             jail::JailError::RuntimeLost { .. } => {
                 "No session can be opened without the jails' keeper, and trying again will not help: restart Stockade."
-                    .to_owned()
+                    .into()
             }
-            _ => error.hint(),
+            _ => Redacted::outside_sessions(error.hint()),
         };
         Fault::caused(ErrorCode::SandboxRuntimeRequired, &error).hint(hint).because(error.code())
     }
@@ -63,7 +68,7 @@ impl From<jail::JailError> for Fault {
 
 /// The fault of an invalid or unsupported address.
 pub fn bad_address(refusal: &InvalidUrl) -> Fault {
-    Fault::new(ErrorCode::BadAddress, refusal.to_string())
+    Fault::outside_sessions(ErrorCode::BadAddress, refusal.to_string())
         .hint("Give a whole address that begins with http:// or https://.")
 }
 
@@ -78,12 +83,13 @@ mod tests {
     fn rare_errors_have_a_code_and_a_hint() {
         let reason = AttributedText::Driver("it did not answer");
         let broken = base64::DecodeError::InvalidPadding;
+        let of_browser = |error| Fault::of_browser(&error, &|text| Redacted::outside_sessions(text));
         for (fault, code) in [
             (audit_fault(AuditError::Gone), "audit_unwritable"),
-            (BrowserError::PageScript { reason }.into(), "page_script_failed"),
-            (BrowserError::BadImage { source: broken }.into(), "browser_protocol"),
-            (BrowserError::TabClosed.into(), "tab_closed"),
-            (BrowserError::ElementMoving { element: "e1".into() }.into(), "element_moving"),
+            (of_browser(BrowserError::PageScript { reason }), "page_script_failed"),
+            (of_browser(BrowserError::BadImage { source: broken }), "browser_protocol"),
+            (of_browser(BrowserError::TabClosed), "tab_closed"),
+            (of_browser(BrowserError::ElementMoving { element: "e1".into() }), "element_moving"),
         ] {
             assert_eq!(fault.code.to_string(), code);
             assert!(!fault.hint.is_empty() && !fault.message.is_empty(), "{fault}");

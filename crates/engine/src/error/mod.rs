@@ -6,6 +6,7 @@ pub use convert::{audit_fault, bad_address, explain};
 
 use browser::mark_page_text;
 use error_code::{ErrorCode, ErrorParameters};
+use redact::{Redacted, RedactedFields, previously_redacted};
 use serde::{Deserialize, Serialize, Serializer};
 use std::error::Error;
 use std::fmt;
@@ -17,11 +18,13 @@ use std::io;
 /// may be empty; `cause` is the specific code below a general one. It carries no `source`: causes belong in the log, and are
 /// folded into `message` by [`Fault::caused`] where a person needs them. Text of a page in it is marked by
 /// [`browser::PageText`]; MCP delimits it, and all other interfaces quote it.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, RedactedFields)]
 pub struct Fault {
     pub code: ErrorCode,
-    pub message: String,
-    pub hint: String,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub message: Redacted,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub hint: Redacted,
     pub retryable: bool,
     /// Boxed: few faults have one, and every result has room for it.
     #[serde(default)]
@@ -32,8 +35,8 @@ pub struct Fault {
 #[derive(Serialize)]
 struct FaultFields<'a> {
     code: &'a ErrorCode,
-    message: String,
-    hint: String,
+    message: Redacted,
+    hint: Redacted,
     retryable: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a ErrorCode>,
@@ -45,14 +48,22 @@ struct FaultFields<'a> {
 const REPORT: &str = "Try again; if it stays, please report it, with the end of the log.";
 
 impl Fault {
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Fault {
-        let hint = if code == ErrorCode::Internal { REPORT.to_owned() } else { String::new() };
+    /// `message` is text of this program, or redacted.
+    pub fn new(code: ErrorCode, message: impl Into<Redacted>) -> Fault {
+        let hint = Redacted::literal(if code == ErrorCode::Internal { REPORT } else { "" });
         Fault { code, message: message.into(), hint, retryable: false, cause: None }
     }
 
-    /// A fault whose message is `error` followed by each of its causes.
+    /// For a message that no session reaches: of paths, settings, arguments, errors of the operating system. See
+    /// [`Redacted::outside_sessions`].
+    pub fn outside_sessions(code: ErrorCode, message: impl Into<String>) -> Fault {
+        Fault::new(code, Redacted::outside_sessions(message))
+    }
+
+    /// A fault whose message is an error of the host, followed by each of its causes. An error of a browser goes through
+    /// [`Fault::of_browser`].
     pub fn caused(code: ErrorCode, error: &dyn Error) -> Fault {
-        Fault::new(code, with_causes(error))
+        Fault::outside_sessions(code, with_causes(error))
     }
 
     /// A failed read or write; a full disk has the same code wherever it is met.
@@ -60,7 +71,7 @@ impl Fault {
         if is_disk_full(error) {
             return Fault::disk_full(doing);
         }
-        Fault::new(code, format!("{doing}: {error}"))
+        Fault::outside_sessions(code, format!("{doing}: {error}"))
     }
 
     /// A file that cannot be kept.
@@ -70,20 +81,20 @@ impl Fault {
     }
 
     pub fn disk_full(doing: impl fmt::Display) -> Fault {
-        Fault::new(ErrorCode::DiskFull, format!("{doing}: no space is left on the disk"))
+        Fault::outside_sessions(ErrorCode::DiskFull, format!("{doing}: no space is left on the disk"))
             .hint("Free some space on the disk that holds the state folder, then try again.")
             .retryable()
     }
 
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Fault {
+    pub fn hint(mut self, hint: impl Into<Redacted>) -> Fault {
         self.hint = hint.into();
         self
     }
 
     /// A next step, unless there is one already.
     #[must_use]
-    pub fn hint_if_none(self, hint: impl Into<String>) -> Fault {
+    pub fn hint_if_none(self, hint: impl Into<Redacted>) -> Fault {
         if self.hint.is_empty() { self.hint(hint) } else { self }
     }
 
@@ -108,15 +119,15 @@ impl Fault {
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code, in_quotes(&self.message))
+        write!(f, "{}: {}", self.code, quote_page_text(&self.message))
     }
 }
 
 impl Error for Fault {}
 
 /// Quotes the page text in a message, for people, logs and programs without delimiters.
-pub fn in_quotes(text: &str) -> String {
-    mark_page_text(text, "\"", "\"")
+pub fn quote_page_text(text: &Redacted) -> Redacted {
+    text.transform(|text| mark_page_text(text, "\"", "\""))
 }
 
 impl Serialize for Fault {
@@ -124,8 +135,8 @@ impl Serialize for Fault {
         let Fault { code, message, hint, retryable, cause } = self;
         let fields = FaultFields {
             code,
-            message: in_quotes(message),
-            hint: in_quotes(hint),
+            message: quote_page_text(message),
+            hint: quote_page_text(hint),
             retryable: *retryable,
             cause: cause.as_deref(),
             parameters: code.parameters(),
@@ -184,8 +195,10 @@ mod tests {
 
     #[test]
     fn page_text_is_quoted_for_people_and_programs() {
-        let fault =
-            Fault::new(ErrorCode::ElementCovered, format!("covered by {}", browser::PageText::new("a cat")));
+        let fault = Fault::outside_sessions(
+            ErrorCode::ElementCovered,
+            format!("covered by {}", browser::PageText::new("a cat")),
+        );
         assert_eq!(fault.to_string(), "element_covered: covered by \"a cat\"");
         assert_eq!(serde_json::to_value(&fault).unwrap()["message"], "covered by \"a cat\"");
     }

@@ -8,10 +8,11 @@ use crate::approvals::{ApprovalScreenshot, ApprovedAction, OpenQuestion, Pending
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{EndFault, Session, Turn};
-use audit::{ActionContext, EventSubject};
+use audit::ActionContext;
 use browser::TimeLimit;
 use error_code::ErrorCode;
 use policy::{Denial, Question};
+use redact::Redacted;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -56,7 +57,7 @@ impl Gate {
             Err(fault) => fault,
         };
         let code = fault.code.clone();
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
+        let about = session.event_subject();
         let redact = |text: &str| session.typed_text.redact(text);
         let context =
             ActionContext { subject: &about, user_agent: &session.user_agent, before: None, redact: &redact };
@@ -119,7 +120,8 @@ impl Gate {
                 }
             }
         };
-        let outcome = result.as_ref().err().map_or_else(|| "ok".to_owned(), |fault| fault.code.to_string());
+        let outcome =
+            result.as_ref().err().map_or_else(|| "ok".into(), |fault| Redacted::from_safe(&fault.code));
         if let Err(fault) = self.approvals.record_outcome(&id, &outcome).await {
             tracing::warn!(%fault, approval = %id, "what came of an approval is not kept beside it");
         }

@@ -6,9 +6,10 @@ use crate::approvals::{ApprovalCard, ApprovalKind, ApprovalState, CardFact, NewQ
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{EndReason, PageLocation, Session};
-use audit::{Event, EventKind, EventSubject, sanitize};
-use browser::{Outcome, PageText};
+use audit::{Event, EventKind};
+use browser::{Outcome, RedactedPageText};
 use policy::{Risk, RuleName};
+use redact::{Redacted, redacted};
 use std::sync::Arc;
 
 impl Gate {
@@ -20,9 +21,8 @@ impl Gate {
         rule: &RuleName,
     ) -> Result<(), Fault> {
         session.flag(code);
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
-        let mut event = Event::new(EventKind::Alert, about).result(code);
-        event.rule = Some(sanitize(rule.as_str()));
+        let about = session.event_subject();
+        let event = Event::new(EventKind::Alert, about).result(code).rule(Redacted::from_safe(rule));
         tracing::warn!(session = %session.id, code, "an agent did what an operator should know of");
         self.log.append(&event).await.map_err(audit_fault)
     }
@@ -47,10 +47,11 @@ impl Gate {
                 let id = waiting.approval().id.clone();
                 session.pause(id.clone());
                 tokio::spawn(self.clone().guide(session.clone(), waiting));
-                fault.hint = format!(
+                fault.hint = redacted!(
                     "{} Several actions in a row have failed, so the session now waits for a person's guidance: \
-                     browser_pending with pending_id {id} tells what they say.",
-                    fault.hint
+                     browser_pending with pending_id {} tells what they say.",
+                    fault.hint,
+                    id
                 );
             }
             Err(problem) => {
@@ -75,14 +76,14 @@ impl Gate {
     async fn pause(&self, session: &Session, location: &PageLocation) -> Result<OpenQuestion, Fault> {
         let because = session.failures().iter().map(|code| CardFact::new("failed with", code)).collect();
         let card = ApprovalCard {
-            tool: String::new(),
-            action: "go on after failures".to_owned(),
+            tool: "".into(),
+            action: "go on after failures".into(),
             risk: Risk::Medium,
-            rule: "escalation.failures".to_owned(),
-            description: "several actions in a row have failed, and the session is paused".to_owned(),
+            rule: "escalation.failures".into(),
+            description: "several actions in a row have failed, and the session is paused".into(),
             because,
-            domain: host(&location.url),
-            url: PageText::new(&location.url),
+            domain: location.url.transform(host),
+            url: RedactedPageText::new(&location.url),
             element: None,
             input: None,
             mark: None,

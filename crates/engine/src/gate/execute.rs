@@ -6,10 +6,11 @@ use super::{ActionRun, GRACE, Gate, cancelled};
 use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::session::{EndReason, Session, StoredImage, Turn};
-use audit::{ActionContext, Approved, Authorization, EventSubject, Intent, Permitted, StoredScreenshot};
+use audit::{ActionContext, Approved, Authorization, Intent, Permitted, StoredScreenshot};
 use browser::{BrowserError, Outcome, ReplyOptions, TimeLimit};
 use error_code::ErrorCode;
 use policy::{Action, Decision, Facts, Question};
+use redact::{Redacted, redacted};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
@@ -29,13 +30,14 @@ impl ActionSource {
     }
 
     /// Voids an approval whose element cannot be resolved again: the person was asked about another page.
-    fn void_if_approved(&self, failure: ActionFailure, is_alive: bool) -> ActionFailure {
+    fn void_if_approved(&self, session: &Session, failure: ActionFailure, is_alive: bool) -> ActionFailure {
         match (self, failure) {
             (_, ActionFailure::Browser(error @ BrowserError::TabCrashed { .. })) => {
                 ActionFailure::Browser(error)
             }
             (ActionSource::Approved(_), ActionFailure::Browser(error)) if is_alive => {
-                ActionFailure::Fault(void(&Fault::from(error).message))
+                let fault = Fault::of_browser(&error, &|text| session.redact(text));
+                ActionFailure::Fault(void(fault.message))
             }
             (_, failure) => failure,
         }
@@ -77,11 +79,11 @@ impl ActionFailure {
         }
     }
 
-    fn code(&self) -> String {
+    fn code(&self) -> Redacted {
         match self {
-            ActionFailure::Browser(error) => error.code().to_string(),
-            ActionFailure::Fault(fault) => fault.code.to_string(),
-            ActionFailure::Ended(reason) => reason.as_str().to_owned(),
+            ActionFailure::Browser(error) => Redacted::from_safe(error.code()),
+            ActionFailure::Fault(fault) => Redacted::from_safe(&fault.code),
+            ActionFailure::Ended(reason) => reason.as_str().into(),
         }
     }
 }
@@ -89,7 +91,7 @@ impl ActionFailure {
 /// Resolves when the action has to stop early: timeout, cancelled call or ended session.
 async fn interruption(
     session: &Session,
-    action: &str,
+    action: &'static str,
     limit: Duration,
     cancel: &CancellationToken,
 ) -> ActionFailure {
@@ -110,11 +112,10 @@ async fn perform(
     performed.await.map_err(ActionFailure::Browser)
 }
 
-fn timed_out(action: &str, limit: Duration) -> Fault {
-    let seconds = limit.as_secs_f64();
+fn timed_out(action: &'static str, limit: Duration) -> Fault {
     Fault::new(
         ErrorCode::BrowserActionTimeout { action: action.to_owned(), limit },
-        format!("{action} was not done after {seconds} s"),
+        redacted!("{} was not done after {} s", action, limit.as_secs_f64()),
     )
     .hint("Read the page to see how far it came, then try again or give it more time.")
     .retryable()
@@ -141,7 +142,7 @@ impl Gate {
             session.typed_text.remember(action);
         }
         self.collect_site_secrets(session, turn).await.map_err(ActionFailure::Browser)?;
-        let subject = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
+        let subject = session.event_subject();
         let redact = |text: &str| session.typed_text.redact(text);
         let mut context = ActionContext {
             subject: &subject,
@@ -149,7 +150,7 @@ impl Gate {
             before: None,
             redact: &redact,
         };
-        let facts = self.resolve(turn, &source, &context, limit, interrupted.as_mut()).await?;
+        let facts = self.resolve(session, turn, &source, &context, limit, interrupted.as_mut()).await?;
         details.matches = facts.target.as_ref().map_or(0, |target| target.matches);
         let plan = ScreenshotPlan::new(session, action, &facts);
         let was_approved = matches!(source, ActionSource::Approved(_));
@@ -188,6 +189,7 @@ impl Gate {
     /// Resolves the action's target to facts. Records the action as not performed if that fails.
     async fn resolve(
         &self,
+        session: &Session,
         turn: &mut Turn<'_>,
         source: &ActionSource,
         context: &ActionContext<'_>,
@@ -202,7 +204,7 @@ impl Gate {
             failure = interrupted => Err(failure),
         };
         resolved.map_err(|failure| {
-            let failure = source.void_if_approved(failure, turn.runtime.link.is_alive());
+            let failure = source.void_if_approved(session, failure, turn.runtime.link.is_alive());
             let page_url = turn.runtime.link.browser.state().url;
             self.log.not_performed(context, action, page_url, &failure.code());
             failure
@@ -222,8 +224,8 @@ impl Gate {
             ActionSource::Approved(approved) => {
                 let (action, page_url) = (approved.action().clone(), facts.page_url.clone());
                 approved.recheck(facts).map(DecisionOutcome::Authorized).map_err(|changed| {
-                    self.log.not_performed(context, &action, page_url, "approval_void");
-                    ActionFailure::Fault(void(changed.what))
+                    self.log.not_performed(context, &action, page_url, &"approval_void".into());
+                    ActionFailure::Fault(void(changed.what.into()))
                 })
             }
         }
@@ -243,7 +245,7 @@ impl Gate {
                 Ok(approved) => approved
                     .recheck(request.1)
                     .map(DecisionOutcome::Authorized)
-                    .map_err(|changed| ActionFailure::Fault(void(changed.what))),
+                    .map_err(|changed| ActionFailure::Fault(void(changed.what.into()))),
                 Err(question) => Ok(DecisionOutcome::NeedsApproval(question)),
             },
             Decision::Deny(denial) => {
@@ -254,7 +256,8 @@ impl Gate {
                         .await
                         .map_err(ActionFailure::Fault)?;
                 }
-                Err(ActionFailure::Fault(Fault::new(denial.code, denial.message).hint(denial.hint)))
+                let message = session.redact(&denial.message);
+                Err(ActionFailure::Fault(Fault::new(denial.code, message).hint(denial.hint)))
             }
         }
     }
@@ -271,7 +274,7 @@ impl Gate {
         match (result, self.collect_site_secrets(session, turn).await) {
             (Ok(_), Err(error)) => Err(ActionFailure::Browser(error)),
             (Err(ActionFailure::Browser(BrowserError::TargetChanged { what, .. })), _) if was_approved => {
-                Err(ActionFailure::Fault(void(what)))
+                Err(ActionFailure::Fault(void(what.into())))
             }
             (result, _) => result,
         }
@@ -310,11 +313,11 @@ impl Gate {
         result: &Result<Outcome, ActionFailure>,
         screenshot: Option<StoredScreenshot>,
     ) -> Result<(), ActionFailure> {
-        let code = result.as_ref().err().map_or_else(|| "ok".to_owned(), ActionFailure::code);
+        let code = result.as_ref().err().map_or_else(|| "ok".into(), ActionFailure::code);
         let page = turn.runtime.link.browser.state();
         let (url, title) = (session.typed_text.redact(&page.url), session.typed_text.redact(&page.title));
         let completed = intent
-            .complete(|event| event.took(duration).result(&code).at(&url, &title).picture(screenshot))
+            .complete(|event| event.took(duration).result(code).at(&url, &title).picture(screenshot))
             .await;
         let checked = match (completed, result) {
             (Err(error), _) => Err(audit_fault(error)),
@@ -337,10 +340,13 @@ fn report_restart(turn: &mut Turn<'_>, action: &Action) -> Result<(), ActionFail
 }
 
 /// The fault of an approval whose page has changed since the question was asked.
-fn void(what: &str) -> Fault {
+fn void(what: Redacted) -> Fault {
     Fault::new(
         ErrorCode::ApprovalVoid,
-        format!("the operator said yes, but the page has changed since they were asked, so nothing was done: {what}"),
+        redacted!(
+            "the operator said yes, but the page has changed since they were asked, so nothing was done: {}",
+            what
+        ),
     )
     .hint("Read the page. If it is still what you want, do it again: the operator is asked about what is there now.")
 }

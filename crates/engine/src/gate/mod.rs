@@ -9,10 +9,8 @@ mod execute;
 mod pending;
 mod question_card;
 mod recording;
-mod redact;
 mod site_secrets;
 
-pub use self::redact::Redactor;
 pub use pending::{PendingAction, PendingActions};
 
 use crate::approvals::{Approval, ApprovalStore, PendingApproval};
@@ -20,12 +18,13 @@ use crate::error::Fault;
 use crate::session::{
     EndFault, EndReason, HistoryEntry, OpenRequest, PageLocation, Registry, Session, StoredImage, Turn,
 };
-use browser::{BrowserError, Outcome, ReplyOptions};
+use browser::{BrowserError, Outcome, RedactedOutcome, ReplyOptions};
 use error_code::ErrorCode;
 use execute::{ActionFailure, ActionSource, ExecuteOutcome, ReplyDetails};
 use jiff::Timestamp;
 use policy::{Action, Policy, Question, Scope};
 use question_card::QuestionScreenshot;
+use redact::Redacted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -83,14 +82,14 @@ impl ActionRequest {
 #[derive(Clone)]
 pub struct Reply {
     pub session: Arc<Session>,
-    pub outcome: Outcome,
+    pub outcome: RedactedOutcome,
     /// The stored copy of a screenshot.
     pub image: Option<StoredImage>,
     pub actions_left: u32,
     /// Number of elements that matched the target; 0 for actions without one.
     pub matches: usize,
     /// An operator's message to the agent.
-    pub note: Option<String>,
+    pub note: Option<Redacted>,
 }
 
 impl Gate {
@@ -187,12 +186,8 @@ impl Gate {
             turn.runtime.link.browser.forget_last_shown();
         }
         let page = turn.runtime.link.browser.state();
-        let redactor = Redactor::for_session(session);
         let ReplyDetails { matches, image } = details;
-        let (url, title) = (
-            session.typed_text.redact(&redactor.text(&page.url)),
-            session.typed_text.redact(&redactor.text(&page.title)),
-        );
+        let (url, title) = (session.typed_text.redact(&page.url), session.typed_text.redact(&page.title));
         let location = PageLocation { url, title, image: image.as_ref().map(|image| image.id.clone()) };
         // Before the turn is released, so that the next holder finds the session paused.
         if !run.is_read_only && end.is_none() {
@@ -205,11 +200,11 @@ impl Gate {
             drop(turn);
         }
         self.conclude(session, run, done.as_ref().err(), Some(location)).await;
-        RunOutcome::Finished(done.map_err(|fault| redactor.fault(fault)).map(|outcome| {
+        RunOutcome::Finished(done.map(|outcome| {
             let shows_page = matches!(outcome, Outcome::Acted(_) | Outcome::Navigated { .. });
             Reply {
                 session: session.clone(),
-                outcome: redactor.outcome(outcome),
+                outcome: outcome.redact(&|text| session.secrets.redact_owned(text)),
                 image,
                 actions_left: session.actions_left(),
                 matches,
@@ -230,7 +225,7 @@ impl Gate {
         session.record_action(HistoryEntry {
             at: Timestamp::now(),
             action: run.name,
-            result: fault.map_or_else(|| "ok".into(), |fault| fault.code.to_string()),
+            result: fault.map_or_else(|| "ok".into(), |fault| Redacted::from_safe(&fault.code)),
             duration_ms: u64::try_from(run.started.elapsed().as_millis()).unwrap_or(u64::MAX),
             url,
             title,
@@ -260,7 +255,8 @@ impl Gate {
                 (Err(fault), end)
             }
             Err(ActionFailure::Browser(error)) => {
-                (Err(crate::error::explain(error, turn.runtime.provided.egress())), None)
+                let egress = turn.runtime.provided.egress();
+                (Err(crate::error::explain(error, egress, &|text| session.redact(text))), None)
             }
         }
     }

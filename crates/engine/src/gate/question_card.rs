@@ -1,10 +1,10 @@
 //! Builds the question about an action: our description of the action, and the page's text about its target.
 
-use super::Redactor;
 use crate::approvals::{ApprovalCard, ApprovalKind, ApprovalScreenshot, CardFact, ElementCard, NewQuestion};
 use crate::session::Session;
-use browser::PageText;
+use browser::RedactedPageText;
 use policy::{Action, ElementFacts, MouseButton, Question, WebUrl};
+use redact::{Redacted, redacted};
 
 /// Maximum length of one page text on a card.
 const MAX_PAGE_TEXT: usize = 500;
@@ -18,24 +18,23 @@ pub struct QuestionScreenshot {
 
 /// Builds the question for a person, with secrets and typed text redacted.
 pub fn new_question(session: &Session, question: &Question, screenshot: QuestionScreenshot) -> NewQuestion {
-    let redactor = Redactor::for_session(session);
-    let page =
-        |text: &str| PageText::new(&session.typed_text.redact(&redactor.text(text))).shortened(MAX_PAGE_TEXT);
-    let fact = |name: &str, value: &str| CardFact { name: name.to_owned(), value: page(value) };
+    let redact = |text: &str| session.typed_text.redact(text);
+    let page = |text: &str| RedactedPageText::new(&redact(text)).shortened(MAX_PAGE_TEXT);
+    let fact = |name: &'static str, value: &str| CardFact { name: name.into(), value: page(value) };
     let facts = question.facts();
     let url = match question.action() {
         Action::Navigate(go) => go.url.as_str(),
         _ => facts.page_url.as_str(),
     };
     let card = ApprovalCard {
-        tool: format!("browser_{}", question.action().name()),
+        tool: redacted!("browser_{}", question.action().name()),
         action: describe_action(question.action()),
         risk: question.risk(),
-        rule: question.rule().to_string(),
-        description: question.description().to_owned(),
+        rule: Redacted::from_safe(question.rule()),
+        description: redact(question.description()),
         because: question.evidence().iter().map(|it| fact(it.fact, &it.value)).collect(),
         url: page(url),
-        domain: session.typed_text.redact(&redactor.text(&host(url))),
+        domain: redact(&host(url)),
         element: facts.target.as_ref().map(|element| element_card(question.action(), element, &page)),
         input: describe_input(question).map(|text| page(&text)),
         mark: screenshot.mark,
@@ -56,7 +55,11 @@ pub fn new_question(session: &Session, question: &Question, screenshot: Question
     }
 }
 
-fn element_card(action: &Action, element: &ElementFacts, page: &impl Fn(&str) -> PageText) -> ElementCard {
+fn element_card(
+    action: &Action,
+    element: &ElementFacts,
+    page: &impl Fn(&str) -> RedactedPageText,
+) -> ElementCard {
     ElementCard {
         role: page(&element.role),
         name: page(&element.name),
@@ -93,9 +96,9 @@ fn describe_input(question: &Question) -> Option<String> {
 }
 
 /// Describes the action without any text of the page or the agent.
-fn describe_action(action: &Action) -> String {
+fn describe_action(action: &Action) -> Redacted {
     match action {
-        Action::Navigate(_) => "go to an address".to_owned(),
+        Action::Navigate(_) => "go to an address".into(),
         Action::Click(click) => {
             let button = match click.button {
                 MouseButton::Left => "",
@@ -107,19 +110,19 @@ fn describe_action(action: &Action) -> String {
                 3 => "triple ",
                 _ => "",
             };
-            format!("{times}{button}click")
+            redacted!("{}{}click", times, button)
         }
         Action::Type(typing) => {
             let then = if typing.submit { ", then press Enter" } else { "" };
-            format!("type {} characters{then}", typing.text.chars().count())
+            redacted!("type {} characters{}", typing.text.chars().count(), then)
         }
-        Action::Press(press) => format!("press {}", press.chord.redacted()),
-        Action::Select(_) => "choose from a list".to_owned(),
-        Action::Check(check) => if check.checked { "check a box" } else { "uncheck a box" }.to_owned(),
-        Action::Drag(_) => "drag onto another element".to_owned(),
+        Action::Press(press) => redacted!("press {}", press.chord.redacted()),
+        Action::Select(_) => "choose from a list".into(),
+        Action::Check(check) => if check.checked { "check a box" } else { "uncheck a box" }.into(),
+        Action::Drag(_) => "drag onto another element".into(),
         Action::Dialog(answer) => {
-            if answer.accept { "say yes to a dialog" } else { "say no to a dialog" }.to_owned()
+            if answer.accept { "say yes to a dialog" } else { "say no to a dialog" }.into()
         }
-        other => other.name().replace('_', " "),
+        other => Redacted::literal(other.name()).transform(|name| name.replace('_', " ")),
     }
 }

@@ -4,9 +4,11 @@
 use super::{Gate, execute::ReplyDetails};
 use crate::error::Fault;
 use crate::session::{RecordMode, Session, StoredImage, Turn};
-use audit::{Event, EventKind, EventSubject, StoredScreenshot};
+use audit::{Event, EventKind, StoredScreenshot};
 use browser::{Outcome, RecordableScreenshot, TimeLimit};
+use error_code::ErrorCode;
 use policy::{Action, ElementFacts, Facts, Screenshot};
+use redact::Redacted;
 use std::time::Duration;
 
 /// Time limit of one screenshot; without one by then, the record has none.
@@ -43,18 +45,9 @@ impl ScreenshotPlan {
     }
 }
 
-/// Describes a stored image for the audit log, with its path relative to the state folder.
-fn describe(
-    session: &Session,
-    stored: &StoredImage,
-    size: [u32; 2],
-    mark: Option<[i32; 4]>,
-) -> StoredScreenshot {
-    let folder = if session.record == RecordMode::Audit { "recordings" } else { "transient" };
-    let parts: Vec<_> = stored.path.iter().map(|part| part.to_string_lossy()).collect();
-    let from = parts.iter().rposition(|part| part == folder).unwrap_or(0);
-    let path = parts[from..].join("/");
-    StoredScreenshot { path, sha256: stored.sha256.clone(), size, mark }
+/// A stored image as the audit log names it.
+fn describe(stored: &StoredImage, size: [u32; 2], mark: Option<[i32; 4]>) -> StoredScreenshot {
+    StoredScreenshot { path: stored.recorded_path.clone(), sha256: stored.sha256.clone(), size, mark }
 }
 
 impl Gate {
@@ -74,10 +67,10 @@ impl Gate {
             Ok(taken) => {
                 let stored = session.store_image(&taken.image.bytes, taken.image.format)?;
                 let size = [taken.image.width, taken.image.height];
-                Ok(Some(describe(session, &stored, size, taken.mark)))
+                Ok(Some(describe(&stored, size, taken.mark)))
             }
             Err(error) => {
-                self.note_missing(session, &error.code().to_string());
+                self.note_missing(session, &error.code());
                 Ok(None)
             }
         }
@@ -93,7 +86,7 @@ impl Gate {
             return None;
         }
         self.capture(session, turn, None).await.unwrap_or_else(|fault| {
-            self.note_missing(session, &fault.code.to_string());
+            self.note_missing(session, &fault.code);
             None
         })
     }
@@ -114,7 +107,8 @@ impl Gate {
         }
         // The agent does not get an image in which a secret may be visible.
         let (mask, limit) = (session.secrets.screenshot_mask(), TimeLimit::new(TIMEOUT));
-        match turn.runtime.link.browser.recordable_screenshot(shot, target, &mask, limit).await? {
+        let masked = turn.runtime.link.browser.recordable_screenshot(shot, target, &mask, limit).await;
+        match masked.map_err(|error| Fault::of_browser(&error, &|text| session.redact(text)))? {
             RecordableScreenshot::AsTaken => Ok((outcome, stored)),
             RecordableScreenshot::Covered(image) => Ok((Outcome::Screenshot(image), stored)),
         }
@@ -141,20 +135,20 @@ impl Gate {
             Ok(RecordableScreenshot::AsTaken) => taken.clone(),
             Ok(RecordableScreenshot::Covered(image)) => image,
             Err(error) => {
-                self.note_missing(session, &error.code().to_string());
+                self.note_missing(session, &error.code());
                 return Ok(None);
             }
         };
         let stored = session.store_image(&masked.bytes, masked.format)?;
-        let described = describe(session, &stored, [masked.width, masked.height], None);
+        let described = describe(&stored, [masked.width, masked.height], None);
         details.image = Some(stored);
         Ok(Some(described))
     }
 
-    fn note_missing(&self, session: &Session, code: &str) {
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
-        if !self.log.note(&Event::new(EventKind::RecordingFailed, about).result(code)) {
-            tracing::warn!(session = %session.id, code, "a picture is missing, and the log does not say so");
+    fn note_missing(&self, session: &Session, code: &ErrorCode) {
+        let about = session.event_subject();
+        if !self.log.note(&Event::new(EventKind::RecordingFailed, about).result(Redacted::from_safe(code))) {
+            tracing::warn!(session = %session.id, %code, "a picture is missing, and the log does not say so");
         }
     }
 }

@@ -6,10 +6,11 @@ use crate::error::Fault;
 use crate::error::audit_fault;
 use crate::logins::{self, site_issued};
 use crate::session::{Session, Turn};
-use audit::{Event, EventKind, EventSubject};
+use audit::{Event, EventKind};
 use browser::{BrowserError, Content, Outcome, TimeLimit};
 use jiff::Timestamp;
 use policy::Origin;
+use redact::redacted;
 use std::time::Duration;
 use url::Url;
 
@@ -66,16 +67,18 @@ impl Gate {
             if !probe.is_some_and(|probe| probe.shows_signed_out(address.path(), text)) {
                 continue;
             }
-            let domain = login.credential.domain.as_str();
             if !session.flag_once("credential_expired") {
                 continue;
             }
-            let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
-            let event =
-                Event::new(EventKind::CredentialExpired, about).detail(&format!("{} of {domain}", login.id));
+            let about = session.event_subject();
+            let event = Event::new(EventKind::CredentialExpired, about).detail(redacted!(
+                "{} of {}",
+                login.id,
+                login.credential.domain
+            ));
             self.log.append(&event).await.map_err(audit_fault)?;
             return Err(logins::expired(
-                domain,
+                &login.credential.domain,
                 "the page is the one that is shown to somebody who is signed out",
             ));
         }

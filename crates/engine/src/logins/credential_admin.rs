@@ -7,6 +7,7 @@ use audit::{Event, EventKind, EventSubject, Log};
 use error_code::ErrorCode;
 use jiff::{SignedDuration, Timestamp};
 use policy::Tenant;
+use redact::Redacted;
 use std::sync::Arc;
 use std::time::Duration;
 use vault::{Credential, CredentialId, Grant, GrantRequest, GrantToken};
@@ -26,8 +27,9 @@ pub struct OperatorContext<'a> {
 
 impl OperatorContext<'_> {
     async fn record(&self, kind: EventKind, detail: &str) -> Result<(), Fault> {
-        let mut event = Event::new(kind, EventSubject::tenant(self.tenant)).detail(detail);
-        event.decided_by = Some(audit::sanitize(self.operator));
+        let event = Event::new(kind, EventSubject::tenant(self.tenant))
+            .detail(Redacted::outside_sessions(detail))
+            .decided_by(Some(Redacted::outside_sessions(self.operator)));
         self.log.append(&event).await.map_err(audit_fault)
     }
 }

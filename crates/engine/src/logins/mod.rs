@@ -18,6 +18,7 @@ use crate::settings::{Credentials, StandingGrant};
 use crate::state::State;
 use backends::VaultUser;
 use error_code::ErrorCode;
+use redact::{Redacted, SafeText, redacted};
 use vault::{Grants, Store, Vault, VaultError};
 
 /// The credential vault and the grants that release credentials.
@@ -62,8 +63,12 @@ impl Logins {
 }
 
 /// The fault of an expired login. Nothing is written back: the operator decides what to do.
-pub fn expired(domain: &str, why: &str) -> Fault {
-    Fault::new(ErrorCode::CredentialExpired, format!("the login for {domain} has expired: {why}")).hint(
+pub fn expired(domain: impl SafeText, why: impl Into<Redacted>) -> Fault {
+    Fault::new(
+        ErrorCode::CredentialExpired,
+        redacted!("the login for {} has expired: {}", domain, why.into()),
+    )
+    .hint(
         "Do not log in yourself. Ask the operator to store it anew (`stockade credential put` or `import`).",
     )
 }
@@ -71,6 +76,6 @@ pub fn expired(domain: &str, why: &str) -> Fault {
 impl From<VaultError> for Fault {
     fn from(error: VaultError) -> Fault {
         let (code, hint, retryable) = (error.code(), error.hint(), error.retryable());
-        Fault::new(code, with_causes(&error)).hint(hint).retryable_if(retryable)
+        Fault::outside_sessions(code, with_causes(&error)).hint(hint).retryable_if(retryable)
     }
 }

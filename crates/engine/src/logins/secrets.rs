@@ -2,9 +2,9 @@
 
 use super::redeem::ReleasedCredentials;
 use browser::{ScreenshotMask, TextRedactor};
-use redact::{MASK, Redactor, SHORTEST_SECRET, Secret};
-use std::borrow::Cow;
+use redact::{MASK, Redacted, Redactor, SHORTEST_SECRET, Secret};
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 /// Limits on remembered site-issued values: their number and total bytes. The oldest are dropped first; sites have
@@ -52,31 +52,28 @@ impl SessionSecrets {
     }
 
     /// Redacts known secrets, and text that looks like a credential.
-    pub fn text<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(known) = self.known() else { return Cow::Borrowed(text) };
-        let redacted = known.redactor.mask(text);
-        let ranges = policy::credential::find_all(&redacted);
-        if ranges.is_empty() {
-            return redacted;
-        }
-        let mut out = String::with_capacity(redacted.len());
-        let mut from = 0;
-        for place in ranges {
-            out.push_str(&redacted[from..place.start]);
-            let is_open = known.open.iter().any(|open| open.expose_secret() == &redacted[place.clone()]);
-            out.push_str(if is_open { &redacted[place.clone()] } else { MASK });
-            from = place.end;
-        }
-        out.push_str(&redacted[from..]);
-        Cow::Owned(out)
+    pub fn redact(&self, text: &str) -> Redacted {
+        self.redact_owned(text.to_owned())
+    }
+
+    /// The same for a text that is not needed any more; a clean session copies nothing.
+    pub fn redact_owned(&self, text: String) -> Redacted {
+        let Some(known) = self.known() else { return Redactor::default().redact_owned(text) };
+        let redacted = known.redactor.redact_owned(text);
+        let is_open = |range: &Range<usize>| {
+            known.open.iter().any(|open| open.expose_secret() == &redacted.as_str()[range.clone()])
+        };
+        let ranges = policy::credential::find_all(redacted.as_str());
+        let ranges: Vec<_> = ranges.into_iter().filter(|range| !is_open(range)).collect();
+        if ranges.is_empty() { redacted } else { redacted.mask_ranges(ranges, MASK) }
     }
 
     /// The same as a callback for the driver.
     pub fn text_redactor(self: &Arc<Self>) -> TextRedactor {
         let secrets = Arc::clone(self);
-        Arc::new(move |text| match secrets.text(text) {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(masked) => Some(masked),
+        Arc::new(move |text| {
+            let redacted = secrets.redact(text);
+            (redacted.as_str() != text).then(|| redacted.into_string())
         })
     }
 
@@ -159,23 +156,23 @@ mod tests {
         let secrets = SessionSecrets::knowing(&["injected-7f3a9c"]);
         assert!(secrets.add_issued([secret("handed-out-51be20".into())]));
         assert!(!secrets.add_issued([secret("handed-out-51be20".into()), secret("tiny".into())]));
-        assert_eq!(secrets.text("a injected-7f3a9c b handed-out-51be20 c"), "a [redacted] b [redacted] c");
+        assert_eq!(secrets.redact("a injected-7f3a9c b handed-out-51be20 c"), "a [redacted] b [redacted] c");
         let many = (0..10).map(|n| secret(format!("{n}-{}", "q7".repeat(MAX_ISSUED_LENGTH / 2 - 4))));
         assert!(secrets.add_issued(many));
-        assert_eq!(secrets.text("injected-7f3a9c handed-out-51be20"), "[redacted] handed-out-51be20");
+        assert_eq!(secrets.redact("injected-7f3a9c handed-out-51be20"), "[redacted] handed-out-51be20");
         let known = secrets.known().unwrap();
         assert!(known.issued.iter().map(|one| one.expose_secret().len()).sum::<usize>() <= MAX_ISSUED_BYTES);
     }
 
     #[test]
     fn a_clean_session_redacts_nothing() {
-        assert_eq!(SessionSecrets::default().text("token=q8w7e6r5t4y3u2i1o0"), "token=q8w7e6r5t4y3u2i1o0");
+        assert_eq!(SessionSecrets::default().redact("token=q8w7e6r5t4y3u2i1o0"), "token=q8w7e6r5t4y3u2i1o0");
         assert!(!SessionSecrets::default().add_issued([secret("handed-out-51be20".into())]));
     }
 
     #[test]
     fn text_that_looks_like_a_credential_is_redacted() {
         let secrets = SessionSecrets::knowing(&["injected-7f3a9c"]);
-        assert_eq!(secrets.text("api_key = q8W7e6R5t4Y3u2I1o0Pa"), "api_key = [redacted]");
+        assert_eq!(secrets.redact("api_key = q8W7e6R5t4Y3u2I1o0Pa"), "api_key = [redacted]");
     }
 }

@@ -48,7 +48,7 @@ fn check_fresh(login: &Login, now: Timestamp) -> Result<(), Fault> {
     if cookies.is_empty() || cookies.iter().any(|cookie| !is_expired(cookie, now)) {
         return Ok(());
     }
-    Err(super::expired(login.credential.domain.as_str(), "all of its cookies are past their time"))
+    Err(super::expired(&login.credential.domain, "all of its cookies are past their time"))
 }
 
 fn is_expired(cookie: &Cookie, now: Timestamp) -> bool {

@@ -28,6 +28,8 @@ pub enum Provider {
 #[serde(transparent)]
 pub struct BrowserId(String);
 
+redact::declare_safe_text!(BrowserId);
+
 /// A reserved identity whose browser is not started. Dropping it releases what was prepared.
 pub enum BrowserLease {
     Sandbox(SandboxLease),

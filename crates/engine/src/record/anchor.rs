@@ -6,6 +6,7 @@
 use crate::post::post;
 use crate::settings::Anchor as AnchorSettings;
 use audit::{Event, EventKind, EventSubject, Head, Log};
+use redact::Redacted;
 use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -98,12 +99,11 @@ fn note(log: &Log, target: &AnchorTarget, healthy: &mut bool, sent: io::Result<(
     let event = match (&sent, *healthy) {
         (Err(error), true) => {
             tracing::warn!(%error, anchor = %target.name(), "a head could not be anchored");
-            let detail = format!("{}: {error}", target.name());
-            Event::new(EventKind::AnchorFailed, EventSubject::stockade()).detail(&detail)
+            let detail = Redacted::outside_sessions(format!("{}: {error}", target.name()));
+            Event::new(EventKind::AnchorFailed, EventSubject::stockade()).detail(detail)
         }
-        (Ok(()), false) => {
-            Event::new(EventKind::AnchorRestored, EventSubject::stockade()).detail(&target.name())
-        }
+        (Ok(()), false) => Event::new(EventKind::AnchorRestored, EventSubject::stockade())
+            .detail(Redacted::outside_sessions(target.name())),
         _ => return,
     };
     *healthy = sent.is_ok();

@@ -8,6 +8,7 @@ mod first_seen;
 use crate::settings::Config;
 use audit::{Event, EventKind, EventSubject, Log};
 use first_seen::{FirstSeenIndex, Uptime};
+use redact::Redacted;
 use rustix::fs::{FlockOperation, flock};
 use std::fs::OpenOptions;
 use std::io;
@@ -85,10 +86,14 @@ struct SweepReport {
 }
 
 async fn record_sweep(log: &Log, report: SweepReport) {
-    for detail in &report.removed {
+    for detail in report.removed {
         tracing::info!(removed = detail, "retention");
-        if let Err(error) =
-            log.append(&Event::new(EventKind::Removed, EventSubject::stockade()).detail(detail)).await
+        if let Err(error) = log
+            .append(
+                &Event::new(EventKind::Removed, EventSubject::stockade())
+                    .detail(Redacted::outside_sessions(detail)),
+            )
+            .await
         {
             tracing::warn!(%error, "a removal is not on record");
         }
@@ -97,7 +102,7 @@ async fn record_sweep(log: &Log, report: SweepReport) {
         tracing::warn!(detail, "retention could not remove something");
     }
     for (_, before) in report.log_from.iter().filter(|(folder, _)| folder == log.folder()) {
-        if let Err(error) = log.trim(*before, "their age").await {
+        if let Err(error) = log.trim(*before, &"their age".into()).await {
             tracing::warn!(%error, "old segments of the log stay");
         }
     }

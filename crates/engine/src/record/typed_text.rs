@@ -3,7 +3,7 @@
 use crate::logins::SessionSecrets;
 use browser::ScreenshotMask;
 use policy::{Action, Key};
-use redact::address_forms;
+use redact::{Redacted, address_forms};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -52,10 +52,10 @@ impl TypedTextRedactor {
     }
 
     /// Redacts a page's or an agent's text for the record.
-    pub fn redact(&self, text: &str) -> String {
+    pub fn redact(&self, text: &str) -> Redacted {
         let typed = self.lock();
         let is_address = text.contains("://");
-        let mut out = self.secrets.text(text).into_owned();
+        let mut out = self.secrets.redact(text);
         for word in typed.texts.iter().map(String::as_str).chain([typed.pressed.as_str()]) {
             if word.is_empty() {
                 continue;
@@ -65,17 +65,17 @@ impl TypedTextRedactor {
                 continue;
             }
             for form in address_forms(word) {
-                out = out.replace(&form, MASK);
+                out = out.mask_text(&form, MASK);
             }
             // An unknown encoding of the text: redact the whole query, then the whole path.
-            if is_address && decoded(&out).contains(&without_whitespace(word)) {
-                out = redact_query(&out);
+            if is_address && decoded(out.as_str()).contains(&without_whitespace(word)) {
+                out = out.transform(redact_query);
             }
-            if is_address && decoded(&out).contains(&without_whitespace(word)) {
-                out = redact_path(&out);
+            if is_address && decoded(out.as_str()).contains(&without_whitespace(word)) {
+                out = out.transform(redact_path);
             }
         }
-        if typed.has_forgotten && is_address { redact_query(&out) } else { out }
+        if typed.has_forgotten && is_address { out.transform(redact_query) } else { out }
     }
 
     /// The mask for recorded screenshots: each text and each of its lines, because pages split text into paragraphs.
@@ -111,17 +111,16 @@ impl TypedTexts {
 }
 
 /// Redacts a short text where it is a whole query value.
-fn redact_query_value(address: &str, word: &str) -> String {
-    let mut out = address.to_owned();
+fn redact_query_value(address: &Redacted, word: &str) -> Redacted {
+    let text = address.as_str();
+    let mut values = Vec::new();
     for form in address_forms(word) {
-        for end in ["&", "#", ";"] {
-            out = out.replace(&format!("={form}{end}"), &format!("={MASK}{end}"));
-        }
-        if let Some(rest) = out.strip_suffix(&format!("={form}")) {
-            out = format!("{rest}={MASK}");
-        }
+        let starts = text.match_indices(&format!("={form}")).map(|(at, _)| at + 1).collect::<Vec<_>>();
+        let is_whole = |end: &usize| text[*end..].is_empty() || text[*end..].starts_with(['&', '#', ';']);
+        values
+            .extend(starts.into_iter().map(|start| start..start + form.len()).filter(|at| is_whole(&at.end)));
     }
-    out
+    if values.is_empty() { address.clone() } else { address.mask_ranges(values, MASK) }
 }
 
 /// An address percent-decoded twice, because some are encoded twice, and without white space.

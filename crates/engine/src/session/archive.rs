@@ -3,10 +3,11 @@
 use super::{EndReason, RecordMode, Registry, Session};
 use crate::error::Fault;
 use crate::record::{BundleContents, WrittenBundle, write_bundle};
-use audit::{Event, EventKind, EventSubject};
+use audit::{Event, EventKind};
 use egress::Egress;
 use error_code::ErrorCode;
 use jiff::Timestamp;
+use redact::{Redacted, RedactedFields, redacted};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -14,13 +15,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, RedactedFields)]
 pub struct Archived {
     pub session_id: policy::SessionId,
-    pub path: PathBuf,
+    pub path: Redacted,
     pub files: usize,
     /// Hash of the manifest, which covers the whole bundle.
-    pub sha256: String,
+    pub sha256: Redacted,
     pub closed_at: Timestamp,
 }
 
@@ -31,7 +32,7 @@ impl Session {
     pub(super) fn ledger(&self, egress: &Egress) -> egress::LedgerSnapshot {
         let mut ledger = egress.ledger();
         for entry in &mut ledger.entries {
-            entry.host = self.secrets.text(&entry.host).into_owned();
+            entry.host = self.redact(&entry.host).into_string();
         }
         ledger
     }
@@ -57,9 +58,11 @@ impl Registry {
         let made = self.bundle(session, path, linked, ledger).await;
         remove(&scratch);
         let WrittenBundle { path, files, sha256 } = made?;
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
+        let (path, sha256) =
+            (Redacted::outside_sessions(path.display().to_string()), Redacted::outside_sessions(sha256));
+        let about = session.event_subject();
         let event =
-            Event::new(EventKind::SessionArchived, about).result("ok").detail(&format!("sha256 {sha256}"));
+            Event::new(EventKind::SessionArchived, about).result("ok").detail(redacted!("sha256 {}", sha256));
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
         let closed_at = session.ended().map_or_else(Timestamp::now, |ended| ended.at);
         Ok(Archived { session_id: session.id.clone(), path, files, sha256, closed_at })

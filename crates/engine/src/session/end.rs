@@ -3,6 +3,7 @@
 use crate::error::Fault;
 use error_code::ErrorCode;
 use policy::SessionId;
+use redact::redacted;
 
 pub use error_code::EndReason;
 
@@ -47,7 +48,8 @@ impl EndFault for EndReason {
                 ("was ended by a shutdown", "Open a new session once Stockade runs again.")
             }
         };
-        Fault::new(ErrorCode::SessionEnded { reason: self }, format!("session {session} {what}")).hint(hint)
+        Fault::new(ErrorCode::SessionEnded { reason: self }, redacted!("session {} {}", session, what))
+            .hint(hint)
     }
 }
 

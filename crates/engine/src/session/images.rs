@@ -3,6 +3,7 @@
 use crate::error::Fault;
 use jiff::Timestamp;
 use policy::ImageFormat;
+use redact::Redacted;
 use std::collections::VecDeque;
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -14,12 +15,14 @@ const MOST_BYTES: u64 = 128 * 1024 * 1024;
 
 #[derive(Clone, Debug)]
 pub struct StoredImage {
-    pub id: String,
+    pub id: Redacted,
     pub path: PathBuf,
+    /// The path below the state folder, for the audit log.
+    pub recorded_path: Redacted,
     pub format: ImageFormat,
     pub captured_at: Timestamp,
     pub bytes: u64,
-    pub sha256: String,
+    pub sha256: Redacted,
 }
 
 pub struct Images {
@@ -45,7 +48,7 @@ impl Images {
     }
 
     pub fn put(&self, bytes: &[u8], format: ImageFormat) -> Result<StoredImage, Fault> {
-        let sha256 = audit::sha256_hex(bytes);
+        let sha256 = Redacted::outside_sessions(audit::sha256_hex(bytes));
         let mut kept = self.lock();
         // The page after one action is often identical to the page before the next one; store it once.
         if self.most.is_none()
@@ -53,12 +56,17 @@ impl Images {
         {
             return Ok(same.clone());
         }
-        let id = format!("img-{}", crate::random::token(16));
-        let path = self.folder.join(format!("{id}.{}", format.extension()));
+        let id = Redacted::outside_sessions(format!("img-{}", crate::random::token(16)));
+        let file = format!("{id}.{}", format.extension());
+        let path = self.folder.join(&file);
+        let folders: Vec<_> = self.folder.iter().rev().take(2).map(|part| part.to_string_lossy()).collect();
+        let below = folders.iter().rev().map(AsRef::as_ref).chain([file.as_str()]).collect::<Vec<&str>>();
+        let recorded_path = Redacted::outside_sessions(below.join("/"));
         write(&self.folder, &path, bytes, self.most.is_none())
             .map_err(|e| Fault::unwritable("cannot keep a screenshot", &e))?;
         let captured_at = Timestamp::now();
-        let stored = StoredImage { id, path, format, captured_at, bytes: bytes.len() as u64, sha256 };
+        let stored =
+            StoredImage { id, path, recorded_path, format, captured_at, bytes: bytes.len() as u64, sha256 };
         kept.push_back(stored.clone());
         if let Some(most) = self.most {
             while kept.len() > most

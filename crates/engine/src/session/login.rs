@@ -4,13 +4,14 @@ use super::{Registry, Session};
 use crate::approvals::SessionAllowances;
 use crate::error::Fault;
 use crate::error::{audit_fault, explain};
-use crate::logins::{self, LoginRequest, ReleasedCredentials};
+use crate::logins::{self, LoginRequest, ReleasedCredentials, SessionSecrets};
 use audit::{Event, EventKind, EventSubject};
 use browser::{Browser, ProbePage, TimeLimit, UninitializedBrowser};
 use egress::Egress;
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{DomainPattern, Scope, first_match};
+use redact::{Redacted, redacted};
 use std::sync::Arc;
 use std::time::Duration;
 use url::Url;
@@ -37,7 +38,8 @@ impl Registry {
     ) -> Result<ConsumedGrant, Fault> {
         let consumed = self.logins.consume(scope, request).await;
         if let Err(fault) = &consumed {
-            let event = Event::new(EventKind::GrantRefused, about.clone()).result(&fault.code.to_string());
+            let event =
+                Event::new(EventKind::GrantRefused, about.clone()).result(Redacted::from_safe(&fault.code));
             self.log.append(&event).await.map_err(audit_fault)?;
         }
         consumed
@@ -53,10 +55,10 @@ impl Registry {
         let used = describe(&grant);
         let on_record = async {
             if grant.issuer() == Issuer::Policy {
-                let issued = Event::new(EventKind::GrantIssued, about.clone()).detail(&used);
+                let issued = Event::new(EventKind::GrantIssued, about.clone()).detail(used.clone());
                 self.log.append(&issued).await?;
             }
-            self.log.append(&Event::new(EventKind::GrantUsed, about.clone()).detail(&used)).await
+            self.log.append(&Event::new(EventKind::GrantUsed, about.clone()).detail(used.clone())).await
         };
         if let Err(error) = on_record.await {
             self.logins.restore_grant(grant).await;
@@ -65,8 +67,8 @@ impl Registry {
         let released = self.logins.release(grant, request).await;
         if let Err(fault) = &released {
             let event = Event::new(EventKind::GrantReturned, about.clone())
-                .detail(&used)
-                .result(&fault.code.to_string());
+                .detail(used)
+                .result(Redacted::from_safe(&fault.code));
             self.log.append(&event).await.map_err(audit_fault)?;
         }
         released
@@ -75,7 +77,7 @@ impl Registry {
     /// Restores the grant, because nothing was injected.
     pub(super) async fn restore_grant(&self, released: ReleasedCredentials, about: &EventSubject) {
         let grant = released.into_grant();
-        let event = Event::new(EventKind::GrantReturned, about.clone()).detail(&describe(&grant));
+        let event = Event::new(EventKind::GrantReturned, about.clone()).detail(describe(&grant));
         self.logins.restore_grant(grant).await;
         if let Err(error) = self.log.append(&event).await {
             tracing::warn!(%error, "that a grant was given back is not on record");
@@ -89,17 +91,19 @@ impl Registry {
         released: &ReleasedCredentials,
         egress: Option<&Egress>,
         about: &EventSubject,
+        secrets: &SessionSecrets,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
         let probes = logins::probes(released);
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
         let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(TIMEOUT)).await;
-        let (browser, seen) = filled.map_err(|error| explain_redirect(explain(error, egress)))?;
+        let (browser, seen) =
+            filled.map_err(|error| explain_redirect(explain(error, egress, &|text| secrets.redact(text))))?;
         let on_record = async {
             for login in &released.logins {
-                let detail =
-                    format!("{} of {} by grant {}", login.id, login.credential.domain, released.jti());
-                let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(&detail);
+                let (id, domain, jti) = (&login.id, &login.credential.domain, released.jti());
+                let detail = Redacted::outside_sessions(format!("{id} of {domain} by grant {jti}"));
+                let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(detail);
                 self.log.append(&event).await.map_err(audit_fault)?;
             }
             Ok::<_, Fault>(())
@@ -109,11 +113,13 @@ impl Registry {
         for ((login, probe, _), seen) in probes.iter().zip(&seen) {
             let path = Url::parse(&seen.final_url).map(|url| url.path().to_owned()).unwrap_or_default();
             if probe.evaluate(&path, &seen.text) == SignInState::SignedOut {
-                let domain = login.credential.domain.as_str();
                 let event = Event::new(EventKind::CredentialExpired, about.clone());
-                let event = event.detail(&format!("{} of {domain}", login.id));
+                let event = event.detail(redacted!("{} of {}", login.id, login.credential.domain));
                 self.log.append(&event).await.map_err(audit_fault)?;
-                return Err(logins::expired(domain, "the site does not know its owner any more"));
+                return Err(logins::expired(
+                    &login.credential.domain,
+                    "the site does not know its owner any more",
+                ));
             }
         }
         Ok(browser)
@@ -139,17 +145,19 @@ impl Registry {
 }
 
 /// Describes a grant for the audit log: id, operator and hosts.
-fn describe(grant: &ConsumedGrant) -> String {
+fn describe(grant: &ConsumedGrant) -> Redacted {
     let hosts: Vec<String> = grant.hosts().iter().map(ToString::to_string).collect();
-    format!("grant {} of {} for {}", grant.jti(), grant.operator(), hosts.join(", "))
+    let (jti, operator, hosts) = (grant.jti(), grant.operator(), hosts.join(", "));
+    Redacted::outside_sessions(format!("grant {jti} of {operator} for {hosts}"))
 }
 
 /// Explains a redirect to another site during the probe as an expired login.
 fn explain_redirect(fault: Fault) -> Fault {
     match fault.code {
-        ErrorCode::EgressNotHome => {
-            logins::expired("this session", &format!("the site leads elsewhere to log in: {}", fault.message))
-        }
+        ErrorCode::EgressNotHome => logins::expired(
+            "this session",
+            redacted!("the site leads elsewhere to log in: {}", fault.message),
+        ),
         _ => fault,
     }
 }

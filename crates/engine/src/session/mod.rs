@@ -27,10 +27,12 @@ use crate::error::Fault;
 use crate::logins::{ReleasedCredentials, SessionSecrets};
 use crate::provider::BrowserId;
 use crate::record::TypedTextRedactor;
+use audit::EventSubject;
 use error_code::ErrorCode;
 use images::Images;
 use jiff::Timestamp;
-use policy::{DomainPattern, Name, Scope, SessionId};
+use policy::{Actor, DomainPattern, Name, Scope, SessionId, Tenant};
+use redact::{Redacted, RedactedFields, redacted};
 use runtime::Runtime;
 use serde::Serialize;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
@@ -71,7 +73,7 @@ pub struct Session {
     /// The sites that a signed-in session is confined to.
     home: Option<Vec<DomainPattern>>,
     /// The browser's user agent.
-    pub user_agent: String,
+    pub user_agent: Redacted,
     images: Images,
     /// Approvals for the rest of the session.
     pub allowances: Arc<SessionAllowances>,
@@ -84,21 +86,21 @@ pub struct Ended {
     pub reason: EndReason,
 }
 
-/// Address and title of the last page, for lists. Untrusted page text.
+/// Address and title of the last page, for lists. Page text.
 #[derive(Clone, Debug, Default)]
 struct LastPage {
-    url: String,
-    title: String,
+    url: Redacted,
+    title: Redacted,
 }
 
 /// A session in lists and `session show`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, RedactedFields)]
 pub struct SessionSummary {
     pub session_id: SessionId,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_name: Option<Name>,
-    pub tenant: String,
-    pub actor: String,
+    pub tenant: Tenant,
+    pub actor: Actor,
     pub jail_id: BrowserId,
     pub provider: &'static str,
     pub credential_mode: CredentialMode,
@@ -107,8 +109,8 @@ pub struct SessionSummary {
     pub seconds_left: u64,
     pub actions: u32,
     pub max_actions: u32,
-    pub url: String,
-    pub title: String,
+    pub url: Redacted,
+    pub title: Redacted,
     /// `open`, or the reason it ended.
     pub state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -127,6 +129,16 @@ pub struct Turn<'a> {
 }
 
 impl Session {
+    /// The session as the audit log names it.
+    pub fn event_subject(&self) -> EventSubject {
+        EventSubject::session(&self.scope, &self.id, Some(&self.browser_id))
+    }
+
+    /// Redacts a text for the session's agent.
+    pub fn redact(&self, text: &str) -> Redacted {
+        self.secrets.redact(text)
+    }
+
     pub fn ended(&self) -> Option<Ended> {
         *self.end.borrow()
     }
@@ -201,8 +213,8 @@ impl Session {
         SessionSummary {
             session_id: self.id.clone(),
             session_name: self.name.clone(),
-            tenant: self.scope.tenant.to_string(),
-            actor: self.scope.actor.to_string(),
+            tenant: self.scope.tenant.clone(),
+            actor: self.scope.actor.clone(),
             jail_id: self.browser_id.clone(),
             provider: self.provider,
             credential_mode: self.credential_mode,
@@ -228,7 +240,7 @@ impl<'a> QueuedCall<'a> {
     fn take(waiting: &'a AtomicUsize, session: &SessionId) -> Result<QueuedCall<'a>, Fault> {
         if waiting.fetch_add(1, Ordering::AcqRel) >= MOST_WAITING {
             waiting.fetch_sub(1, Ordering::AcqRel);
-            let message = format!("{MOST_WAITING} calls already wait for session {session}");
+            let message = redacted!("{} calls already wait for session {}", MOST_WAITING, session);
             return Err(Fault::new(ErrorCode::SessionBusy, message)
                 .hint("Wait for an answer before the next call.")
                 .retryable());

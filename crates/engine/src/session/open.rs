@@ -13,13 +13,16 @@ use browser::{Browser, PageEvents, UninitializedBrowser, cdp};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{DomainPattern, Name, Scope, SessionId};
+use redact::{Redacted, RedactedFields};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 use tokio::sync::watch;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, RedactedFields,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum CredentialMode {
     /// Nothing is injected; the browser is signed in nowhere.
@@ -31,7 +34,18 @@ pub enum CredentialMode {
 
 /// Recording modes, ordered from least to most.
 #[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+    RedactedFields,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum RecordMode {
@@ -73,19 +87,22 @@ impl Registry {
             .map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
         let lease = self.provider.reserve()?;
         let browser_id = lease.id();
-        let about = EventSubject::session(scope, &id, Some(browser_id.as_str()));
+        let about = EventSubject::session(scope, &id, Some(&browser_id));
         let allowances = Arc::new(SessionAllowances::default());
         let PreparedSession { started, login, secrets, home } =
             self.prepare(scope, lease, request.login.as_ref(), &allowances, &about).await?;
         let secrets = Arc::new(secrets);
-        let (runtime, phases, user_agent) = self.enter(started, login.as_ref(), &about).await?;
+        let (runtime, phases, user_agent) = self.enter(started, login.as_ref(), &secrets, &about).await?;
         if login.is_some() {
             runtime.link.browser.set_text_redactor(secrets.text_redactor());
         }
 
-        let mut event = Event::new(EventKind::SessionOpened, about).took(started_at.elapsed()).result("ok");
-        event.recording = Some(record.as_str());
-        event.user_agent = Some(audit::sanitize(&user_agent));
+        let user_agent = Redacted::outside_sessions(user_agent);
+        let event = Event::new(EventKind::SessionOpened, about)
+            .took(started_at.elapsed())
+            .result("ok")
+            .recording(record.as_str())
+            .user_agent(&user_agent);
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
 
         let page_events = runtime.link.browser.page_events();
@@ -172,7 +189,10 @@ impl Registry {
             self.provider.start(lease, scope, rules).await?;
         let BrowserConnection { cdp, closed, keepalive } = connection;
         let attaching = Instant::now();
-        let blank = Browser::attach(cdp, self.settings.browser.clone()).await?;
+        // An empty browser: no page and no credential had a part in its errors.
+        let attached = Browser::attach(cdp, self.settings.browser.clone()).await;
+        let blank =
+            attached.map_err(|error| Fault::of_browser(&error, &|text| Redacted::outside_sessions(text)))?;
         phases.push(Phase { name: "page".into(), ms: millis(attaching) });
         Ok(LaunchedBrowser { blank, closed, keepalive, provided, phases, started_at, user_agent })
     }
@@ -182,6 +202,7 @@ impl Registry {
         &self,
         started: LaunchedBrowser,
         login: Option<&ReleasedCredentials>,
+        secrets: &SessionSecrets,
         about: &EventSubject,
     ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
         let LaunchedBrowser { blank, closed, keepalive, mut provided, mut phases, started_at, user_agent } =
@@ -200,7 +221,7 @@ impl Registry {
                 if is_probed {
                     provided.limit_cpu().await?;
                 }
-                let browser = self.inject(blank, released, provided.egress(), about).await?;
+                let browser = self.inject(blank, released, provided.egress(), about, secrets).await?;
                 if !is_probed {
                     provided.limit_cpu().await?;
                 }

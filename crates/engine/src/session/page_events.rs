@@ -41,7 +41,7 @@ pub async fn record_page_events(session: Arc<Session>, log: Log, events: PageEve
 }
 
 fn subject(session: &Session) -> EventSubject {
-    EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()))
+    session.event_subject()
 }
 
 fn audit_event(session: &Session, event: &PageEvent) -> Event {
@@ -55,10 +55,6 @@ fn audit_event(session: &Session, event: &PageEvent) -> Event {
         PageEventKind::SchemeRefused => EventKind::SchemeRefused,
         PageEventKind::TabGone => EventKind::TabGone,
     };
-    let recorded = Event::new(kind, subject(session)).at(&session.typed_text.redact(&event.url), "");
-    if event.detail.is_empty() {
-        recorded
-    } else {
-        recorded.detail(&session.typed_text.redact(&event.detail))
-    }
+    let recorded = Event::new(kind, subject(session)).at(&session.typed_text.redact(&event.url), &"".into());
+    if event.detail.is_empty() { recorded } else { recorded.detail(session.typed_text.redact(&event.detail)) }
 }

@@ -4,10 +4,10 @@ use super::runtime::{BrowserLink, Runtime};
 use super::{EndFault, EndReason, Registry, Session};
 use crate::error::Fault;
 use crate::provider::{BrowserConnection, CrashCause};
-use audit::EventSubject;
 use browser::{Browser, Resumed, UninitializedBrowser};
 use egress::Egress;
 use error_code::ErrorCode;
+use redact::redacted;
 use std::sync::Arc;
 
 impl Registry {
@@ -50,7 +50,7 @@ impl Registry {
                     tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser restarted");
                     let fault = Fault::new(
                         ErrorCode::BrowserRestarted,
-                        format!("the browser died {why}and was started again; its pages are gone"),
+                        redacted!("the browser died {}and was started again; its pages are gone", why),
                     )
                     .hint("Navigate again.")
                     .retryable();
@@ -68,13 +68,15 @@ impl Registry {
     /// Reconnects or restarts. Returns whether the tab survived.
     async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<bool, Fault> {
         let BrowserConnection { cdp, closed, keepalive } = runtime.provided.reconnect().await?;
-        let (browser, same_tab) = match runtime.link.browser.resume(cdp).await? {
-            Resumed::SameTab(browser) => (browser, true),
-            Resumed::NewTab(browser) => (browser, false),
-            Resumed::NewChromium(blank) => {
-                (self.reinject(blank, session, runtime.provided.egress()).await?, false)
-            }
-        };
+        let resumed = runtime.link.browser.resume(cdp).await;
+        let (browser, same_tab) =
+            match resumed.map_err(|error| Fault::of_browser(&error, &|text| session.redact(text)))? {
+                Resumed::SameTab(browser) => (browser, true),
+                Resumed::NewTab(browser) => (browser, false),
+                Resumed::NewChromium(blank) => {
+                    (self.reinject(blank, session, runtime.provided.egress()).await?, false)
+                }
+            };
         runtime.link = BrowserLink { browser, closed, _keepalive: keepalive };
         Ok(same_tab)
     }
@@ -90,8 +92,8 @@ impl Registry {
         if self.logins.grants.is_revoked(released.jti()).await? {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
-        self.inject(blank, released, egress, &about).await
+        let about = session.event_subject();
+        self.inject(blank, released, egress, &about, &session.secrets).await
     }
 
     /// Restarts a browser that dies while idle.

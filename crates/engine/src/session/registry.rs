@@ -5,10 +5,11 @@ use super::{EndReason, Ended, RecordMode, Session, SessionSummary, StoredImage, 
 use crate::error::Fault;
 use crate::logins::Logins;
 use crate::provider::Provider;
-use audit::{Event, EventKind, EventSubject};
+use audit::{Event, EventKind};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{ImageFormat, Name, Scope, SessionId};
+use redact::redacted;
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -210,7 +211,7 @@ impl Registry {
             }
         }
         session.images.close();
-        let about = EventSubject::session(&session.scope, &session.id, Some(session.browser_id.as_str()));
+        let about = session.event_subject();
         let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
         if let Err(error) = self.log.append(&event).await {
             tracing::error!(%error, session = %session.id, "the end of a session is not on record");
@@ -254,12 +255,12 @@ impl SessionTable {
         if let Some(name) = name
             && is_taken(name)
         {
-            let message = format!("there is an open session named {name} already");
+            let message = redacted!("there is an open session named {} already", name);
             return Err(Fault::new(ErrorCode::SessionNameTaken, message)
                 .hint("Use that one, close it, or choose another name."));
         }
         if self.open.len() + self.opening.len() >= most {
-            let message = format!("{most} sessions are open, and that is the limit");
+            let message = redacted!("{} sessions are open, and that is the limit", most);
             return Err(Fault::new(ErrorCode::TooManySessions, message)
                 .hint("Close a session first; `max_concurrent_sessions` in the configuration sets the limit.")
                 .retryable());
@@ -285,13 +286,16 @@ impl Drop for SessionReservation<'_> {
 }
 
 fn ambiguous(id_or_name: &str) -> Fault {
-    Fault::new(ErrorCode::SessionAmbiguous, format!("several agents have a session named {id_or_name}"))
-        .hint("Name it by its id; `stockade session list` shows them.")
+    Fault::outside_sessions(
+        ErrorCode::SessionAmbiguous,
+        format!("several agents have a session named {id_or_name}"),
+    )
+    .hint("Name it by its id; `stockade session list` shows them.")
 }
 
 fn unknown(id_or_name: &str) -> Fault {
     let shown = audit::sanitize(id_or_name);
-    Fault::new(ErrorCode::UnknownSession, format!("there is no session {shown:?}"))
+    Fault::outside_sessions(ErrorCode::UnknownSession, format!("there is no session {shown:?}"))
         .hint("Open one with browser_open_session and use the session_id from its reply.")
 }
 

@@ -5,6 +5,7 @@ use crate::approvals::ApprovalId;
 use crate::error::Fault;
 use error_code::ErrorCode;
 use policy::{SessionContext, SessionMode};
+use redact::{Redacted, redacted};
 use std::time::{Duration, Instant};
 
 /// Maximum number of remembered failures. A pause comes much earlier unless it is turned off.
@@ -14,19 +15,19 @@ const MOST_FAILURES: usize = 100;
 pub(super) struct SupervisionState {
     flags: Vec<&'static str>,
     /// Codes of the failures since the last success.
-    failures: Vec<String>,
+    failures: Vec<Redacted>,
     /// The question that asks for guidance.
     paused: Option<ApprovalId>,
     /// The operator's note until the agent has read it.
-    note: Option<String>,
+    note: Option<Redacted>,
 }
 
 /// The page that a session shows.
 #[derive(Clone, Debug, Default)]
 pub struct PageLocation {
-    pub url: String,
-    pub title: String,
-    pub image: Option<String>,
+    pub url: Redacted,
+    pub title: Redacted,
+    pub image: Option<Redacted>,
 }
 
 impl Session {
@@ -74,12 +75,12 @@ impl Session {
     pub fn failed(&self, code: &ErrorCode) -> u32 {
         let failures = &mut lock(&self.supervision).failures;
         if failures.len() < MOST_FAILURES {
-            failures.push(code.to_string());
+            failures.push(Redacted::from_safe(code));
         }
         u32::try_from(failures.len()).unwrap_or(u32::MAX)
     }
 
-    pub fn failures(&self) -> Vec<String> {
+    pub fn failures(&self) -> Vec<Redacted> {
         lock(&self.supervision).failures.clone()
     }
 
@@ -92,7 +93,7 @@ impl Session {
     }
 
     /// Resumes the session that this question paused. A second call has no effect.
-    pub fn resume(&self, guidance: &ApprovalId, note: Option<String>) {
+    pub fn resume(&self, guidance: &ApprovalId, note: Option<Redacted>) {
         let mut supervision = lock(&self.supervision);
         if supervision.paused.as_ref() != Some(guidance) {
             return;
@@ -103,7 +104,7 @@ impl Session {
     }
 
     /// Takes the operator's note, which the agent reads once.
-    pub fn take_note(&self) -> Option<String> {
+    pub fn take_note(&self) -> Option<Redacted> {
         lock(&self.supervision).note.take()
     }
 
@@ -111,8 +112,9 @@ impl Session {
     pub fn check_running(&self) -> Result<(), Fault> {
         let Some(id) = self.paused_for() else { return Ok(()) };
         let message = "several actions in a row have failed, so the session waits for a person's guidance";
-        Err(Fault::new(ErrorCode::SessionPaused { approval: id.to_string() }, message).hint(format!(
-            "Reading still works. browser_pending with pending_id {id} tells what the person says; then go on."
+        Err(Fault::new(ErrorCode::SessionPaused { approval: id.to_string() }, message).hint(redacted!(
+            "Reading still works. browser_pending with pending_id {} tells what the person says; then go on.",
+            id
         )))
     }
 }

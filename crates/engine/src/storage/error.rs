@@ -95,7 +95,7 @@ fn classify(error: &sqlx::Error) -> Sqlite {
 impl From<StorageError> for Fault {
     fn from(error: StorageError) -> Fault {
         let code = error.code();
-        let fault = Fault::new(code, with_causes(&error));
+        let fault = Fault::outside_sessions(code, with_causes(&error));
         match fault.code {
             ErrorCode::DiskFull => Fault::disk_full(error),
             ErrorCode::StorageBusy => fault.hint("Another process is writing: try again in a moment.").retryable(),

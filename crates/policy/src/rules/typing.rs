@@ -66,7 +66,7 @@ fn field(findings: &mut Findings, facts: &Facts, secret: &'static BuiltinRule) {
 
 pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, context: &RuleContext<'_>) {
     let chord = &press.chord;
-    let shown = chord.redacted();
+    let shown = chord.redacted().into_string();
     if chord.uses_clipboard() {
         findings.refuse(&PRESS_CLIPBOARD, Refusal::Clipboard, &[("key", &shown)]);
     }

@@ -117,8 +117,11 @@ pub(super) fn find(name: &str) -> Result<&'static ApiAction, Fault> {
     let likeness = |action: &ApiAction| strsim::jaro_winkler(action.name, name);
     let nearest = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = nearest.map_or_else(String::new, |action| format!("The nearest action is {}.", action.name));
-    Err(Fault::new(ErrorCode::UnknownAction, format!("there is no action {:?}", audit::sanitize(name)))
-        .hint(hint))
+    Err(Fault::outside_sessions(
+        ErrorCode::UnknownAction,
+        format!("there is no action {:?}", audit::sanitize(name)),
+    )
+    .hint(hint))
 }
 
 /// The parameters of an action besides its session, as JSON Schema properties, and the required ones.

@@ -81,7 +81,7 @@ async fn act(State(control): State<Arc<Control>>, headers: HeaderMap, body: Byte
 fn scope_required() -> Response {
     fault_json(
         StatusCode::BAD_REQUEST,
-        Fault::new(ErrorCode::BadArguments, format!("{SCOPE_HEADER} is tenant/actor")),
+        Fault::outside_sessions(ErrorCode::BadArguments, format!("{SCOPE_HEADER} is tenant/actor")),
     )
 }
 

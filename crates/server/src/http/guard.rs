@@ -9,6 +9,7 @@ use engine::control::Control;
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::Scope;
+use redact::Redacted;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -73,7 +74,10 @@ fn check_host_and_origin(
     let host = headers.get(header::HOST).map(|host| host.to_str().unwrap_or_default()).or(authority);
     if !host.is_some_and(|host| is_own_authority(host, address)) {
         return Err(Fault::new(ErrorCode::HostRefused, "requests must name this machine as their host")
-            .hint(format!("Use http://{address}/ or http://localhost:{}/.", address.port())));
+            .hint(Redacted::outside_sessions(format!(
+                "Use http://{address}/ or http://localhost:{}/.",
+                address.port()
+            ))));
     }
     for origin in headers.get_all(header::ORIGIN) {
         let authority = origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://"));

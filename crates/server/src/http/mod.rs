@@ -121,7 +121,7 @@ pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {
     );
     match error.kind() {
         std::io::ErrorKind::AddrInUse => {
-            Fault::new(ErrorCode::PortInUse, format!("{address} is taken")).hint(hint)
+            Fault::outside_sessions(ErrorCode::PortInUse, format!("{address} is taken")).hint(hint)
         }
         _ => Fault::io(ErrorCode::CannotListen, format!("cannot listen on {address}"), error).hint(hint),
     }

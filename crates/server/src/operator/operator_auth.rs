@@ -186,7 +186,7 @@ fn login_failed() -> Fault {
 
 fn throttled(wait: Duration) -> Fault {
     let seconds = wait.as_secs() + 1;
-    Fault::new(
+    Fault::outside_sessions(
         ErrorCode::LoginThrottled,
         format!("too many passwords were tried; the next can be tried in {seconds} s"),
     )

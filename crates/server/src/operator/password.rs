@@ -78,7 +78,7 @@ fn argon2() -> Result<Argon2<'static>, argon2::password_hash::Error> {
 }
 
 fn internal(error: &argon2::password_hash::Error) -> Fault {
-    Fault::new(ErrorCode::Internal, format!("a password could not be hashed: {error}"))
+    Fault::outside_sessions(ErrorCode::Internal, format!("a password could not be hashed: {error}"))
 }
 
 #[cfg(test)]

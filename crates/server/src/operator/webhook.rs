@@ -36,7 +36,7 @@ impl WebhookSecret {
     /// Reads the secret from a file that only the user running Stockade can read.
     pub fn read(path: &Path) -> Result<WebhookSecret, Fault> {
         let unsafe_file = |why: String| {
-            Fault::new(ErrorCode::WebhookSecret, format!("{}: {why}", path.display())).hint(
+            Fault::outside_sessions(ErrorCode::WebhookSecret, format!("{}: {why}", path.display())).hint(
                 "Make one: (umask 077; head -c 32 /dev/urandom | base64 > FILE). It belongs to the user that runs Stockade.",
             )
         };

@@ -93,5 +93,5 @@ fn format_mebibytes(bytes: u64) -> String {
 }
 
 fn jail_fault(error: JailError) -> Fault {
-    Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+    Fault::outside_sessions(error.code(), with_causes(&error)).hint(error.hint())
 }

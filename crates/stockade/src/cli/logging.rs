@@ -13,9 +13,11 @@ use tracing_subscriber::{EnvFilter, Layer};
 pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
     let filter = match std::env::var("STOCKADE_LOG") {
         Ok(text) if !text.is_empty() => text.parse::<EnvFilter>().map_err(|error| {
-            Fault::new(ErrorCode::BadLogFilter, format!("STOCKADE_LOG='{}': {error}", text.escape_debug())).hint(
-                "It is a level (error, warn, info, debug, trace) or a list like stockade=debug,jail=info.",
+            Fault::outside_sessions(
+                ErrorCode::BadLogFilter,
+                format!("STOCKADE_LOG='{}': {error}", text.escape_debug()),
             )
+            .hint("It is a level (error, warn, info, debug, trace) or a list like stockade=debug,jail=info.")
         })?,
         _ => EnvFilter::new(default_filter(verbosity)),
     };
@@ -26,11 +28,9 @@ pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
         .with_ansi(colors)
         .with_target(verbosity > 1)
         .with_filter(filter_fn(|event| !may_hold_contents(event.target(), *event.level())));
-    tracing_subscriber::registry()
-        .with(filter)
-        .with(lines)
-        .try_init()
-        .map_err(|error| Fault::new(ErrorCode::Internal, format!("cannot start the log: {error}")))
+    tracing_subscriber::registry().with(filter).with(lines).try_init().map_err(|error| {
+        Fault::outside_sessions(ErrorCode::Internal, format!("cannot start the log: {error}"))
+    })
 }
 
 /// Libraries that log message contents of agents, pages and vaults at debug level.

@@ -107,7 +107,7 @@ fn parse_event(line: &str) -> Option<LogEntry> {
 }
 
 fn unknown_session(session: &str) -> Fault {
-    Fault::new(
+    Fault::outside_sessions(
         ErrorCode::UnknownSession,
         format!("nothing is on record of a session {:?}", audit::sanitize(session)),
     )

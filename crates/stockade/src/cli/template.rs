@@ -136,5 +136,5 @@ fn format_megabytes(bytes: u64) -> String {
 }
 
 fn template_fault(error: TemplateError) -> Fault {
-    Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+    Fault::outside_sessions(error.code(), with_causes(&error)).hint(error.hint())
 }

@@ -27,8 +27,11 @@ pub struct RawTerminal {
 impl RawTerminal {
     pub fn open() -> Result<RawTerminal, Fault> {
         let none = |error: io::Error| {
-            Fault::new(ErrorCode::TerminalRequired, format!("there is no terminal to ask at: {error}"))
-                .hint("Run it in a terminal, or give what it asks for by standard input; --help says how.")
+            Fault::outside_sessions(
+                ErrorCode::TerminalRequired,
+                format!("there is no terminal to ask at: {error}"),
+            )
+            .hint("Run it in a terminal, or give what it asks for by standard input; --help says how.")
         };
         let tty = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(none)?;
         let before = tcgetattr(&tty).map_err(|error| none(error.into()))?;

@@ -104,7 +104,7 @@ impl ConfigError {
 
 impl From<ConfigError> for Fault {
     fn from(error: ConfigError) -> Fault {
-        Fault::new(error.code(), with_causes(&error)).hint(error.hint())
+        Fault::outside_sessions(error.code(), with_causes(&error)).hint(error.hint())
     }
 }
 

@@ -57,6 +57,9 @@ impl fmt::Display for Host {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CredentialId(String);
 
+// Named by an operator, and read from a document of theirs.
+redact::declare_safe_text!(Host, CredentialId);
+
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("a credential's id has 1 to 253 of a-z, 0-9, '-', '_' and '.', and starts with a letter or digit")]
 pub struct BadCredentialId;

@@ -8,6 +8,7 @@ use bridge::wire::StageName;
 use egress::Egress;
 use error_code::ErrorCode;
 use jail::{JailError, JailId, Runtime};
+use redact::{Redacted, redacted};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
@@ -55,7 +56,8 @@ impl SandboxLease {
         if let Ok(tail) = self.call(|runtime, jail| runtime.log_tail(jail)).await
             && !tail.trim().is_empty()
         {
-            fault.message = format!("{}; the jail said: {}", fault.message, audit::sanitize(tail.trim()));
+            let tail = Redacted::outside_sessions(audit::sanitize(tail.trim()));
+            fault.message = redacted!("{}; the jail said: {}", fault.message, tail);
         }
         fault
     }

@@ -114,8 +114,11 @@ pub fn find_tool(name: &str) -> Result<&'static RegisteredTool, Fault> {
     let nearest = all().iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
     let hint = nearest
         .map_or_else(String::new, |registered| format!("The nearest tool is {}.", registered.tool.name));
-    Err(Fault::new(ErrorCode::UnknownTool, format!("there is no tool {:?}", audit::sanitize(name)))
-        .hint(hint))
+    Err(Fault::outside_sessions(
+        ErrorCode::UnknownTool,
+        format!("there is no tool {:?}", audit::sanitize(name)),
+    )
+    .hint(hint))
 }
 
 /// The tools that this control plane lists. A disabled tool returns an error when called.
@@ -256,7 +259,7 @@ pub fn parse<T: DeserializeOwned + JsonSchema>(tool: &str, arguments: JsonObject
 }
 
 fn bad_arguments(tool: &str, why: &str) -> Fault {
-    Fault::new(ErrorCode::BadArguments, format!("{tool}: {}", audit::sanitize(why)))
+    Fault::outside_sessions(ErrorCode::BadArguments, format!("{tool}: {}", audit::sanitize(why)))
         .hint("Look at the tool's input schema and call it again.")
 }
 

@@ -90,8 +90,11 @@ impl TargetArguments {
 
 fn selector_of(tool: &str, text: &str) -> Result<Selector, Fault> {
     Selector::parse(text).map_err(|refusal| {
-        Fault::new(ErrorCode::BadSelector, format!("{tool}: {}", audit::sanitize(&refusal.to_string())))
-            .hint("Use tags, ids, classes and structure, or name the element by role and name.")
+        Fault::outside_sessions(
+            ErrorCode::BadSelector,
+            format!("{tool}: {}", audit::sanitize(&refusal.to_string())),
+        )
+        .hint("Use tags, ids, classes and structure, or name the element by role and name.")
     })
 }
 

@@ -51,7 +51,7 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     let reports = verify_chains(&folder, key, &anchors.heads).map_err(|e| unreadable(&e))?;
     if reports.is_empty() && args.path.is_some() && anchors.heads.is_empty() {
         let place = audit::sanitize(&folder.display().to_string());
-        return Err(Fault::new(
+        return Err(Fault::outside_sessions(
             ErrorCode::AuditUnreadable,
             format!("there is no audit log and no bundle at {place}"),
         )
@@ -89,8 +89,11 @@ impl Anchors {
             return Ok(anchors);
         }
         let whose = if genuine > 0 { " of that key" } else { "" };
-        Err(Fault::new(ErrorCode::BadArguments, format!("the anchor file {place} has no signed head{whose}"))
-            .hint("Name the file of audit.anchor.file or a copy of it, or the lines of a syslog."))
+        Err(Fault::outside_sessions(
+            ErrorCode::BadArguments,
+            format!("the anchor file {place} has no signed head{whose}"),
+        )
+        .hint("Name the file of audit.anchor.file or a copy of it, or the lines of a syslog."))
     }
 
     fn keep(&mut self, wanted: impl Fn(&Head) -> bool) {

@@ -61,8 +61,11 @@ pub struct LeakReport {
 
 /// The fault for a run that found canaries.
 fn leak_found(finds: usize) -> Fault {
-    Fault::new(ErrorCode::LeakFound, format!("canaries were found in {finds} places where none may be"))
-        .hint("Sign nobody in with this build. Report the list; no value is in it.")
+    Fault::outside_sessions(
+        ErrorCode::LeakFound,
+        format!("canaries were found in {finds} places where none may be"),
+    )
+    .hint("Sign nobody in with this build. Report the list; no value is in it.")
 }
 
 /// Runs the whole test in a minute or two; calls `progress` with the current step.

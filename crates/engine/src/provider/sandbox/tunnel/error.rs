@@ -4,6 +4,7 @@ use super::{PhaseName, ProcessState, Report};
 use crate::error::Fault;
 use bridge::token::TokenError;
 use error_code::ErrorCode;
+use redact::{Redacted, redacted};
 use std::io;
 use std::time::Duration;
 
@@ -114,7 +115,8 @@ impl From<TunnelError> for Fault {
         let last_line = error.log_tail().lines().rev().find(|line| !line.trim().is_empty());
         if let Some(line) = last_line {
             let line: String = line.chars().filter(|c| !c.is_control()).take(LAST_LINE).collect();
-            fault.message = format!("{}; its log ends: {line}", fault.message);
+            fault.message =
+                redacted!("{}; its log ends: {}", fault.message, Redacted::outside_sessions(line));
         }
         fault
     }
