@@ -3,7 +3,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
 /// A text that has been through a [`Redactor`](crate::Redactor), or that cannot hold a secret.
 ///
@@ -344,6 +344,15 @@ impl fmt::Debug for Redacted {
     }
 }
 
+/// Reading is free: only what is made of a `str` is plain text again.
+impl Deref for Redacted {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl AsRef<str> for Redacted {
     fn as_ref(&self) -> &str {
         &self.0
@@ -353,6 +362,12 @@ impl AsRef<str> for Redacted {
 impl PartialEq<str> for Redacted {
     fn eq(&self, other: &str) -> bool {
         self.0 == other
+    }
+}
+
+impl PartialEq<String> for Redacted {
+    fn eq(&self, other: &String) -> bool {
+        self.0 == *other
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::seen::seen;
 use crate::storage::{Storage, default_scope};
 use audit::{Key, Log, LogOptions};
-use browser::PageText;
+use browser::RedactedPageText;
 use policy::{Risk, SessionId};
 use std::path::Path;
 
@@ -33,14 +33,14 @@ fn question(session: &str, kind: ApprovalKind) -> NewQuestion {
         risk: Risk::High,
         rule: "words.destroy".into(),
         description: "It destroys something".into(),
-        because: vec![CardFact::new("name", "Delete <b>all</b>")],
-        url: PageText::new("http://shop.test/"),
+        because: vec![CardFact::new("name", &"Delete <b>all</b>".into())],
+        url: RedactedPageText::new(&"http://shop.test/".into()),
         domain: "shop.test".into(),
         element: None,
         input: None,
         mark: Some([1, 2, 3, 4]),
         irreversible: false,
-        for_session: vec![CardFact::new("action", "click")],
+        for_session: vec![CardFact::new("action", &"click".into())],
     };
     let screenshot = ApprovalScreenshot { bytes: bytes::Bytes::from_static(b"picture"), mime: "image/png" };
     NewQuestion {
@@ -86,7 +86,7 @@ async fn the_first_answer_wins_and_discards_the_screenshot() {
     assert_eq!(answered.channel, Some(DecisionChannel::Console));
     assert!(store.screenshot(&id).is_none());
     assert_eq!(answered.card, waiting.approval().card, "a card is stored as it was");
-    store.record_outcome(&id, "ok").await.unwrap();
+    store.record_outcome(&id, &"ok".into()).await.unwrap();
     assert_eq!(store.find(&id).await.unwrap().unwrap().outcome.as_deref(), Some("ok"));
 
     let segments = audit::segments(&folder.path().join("audit/chain-1")).unwrap();
