@@ -1,5 +1,6 @@
 //! Text that is proven to be free of secrets.
 
+use crate::redacted_fields::RedactedFields;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
 use std::fmt;
@@ -95,6 +96,11 @@ impl Redacted {
     /// Never for what a browser, a site or a vault said. A test keeps the gate, sessions and approvals free of it.
     pub fn outside_sessions(text: impl Into<String>) -> Redacted {
         Redacted(Cow::Owned(text.into()))
+    }
+
+    /// A value that is made of redacted text, as JSON.
+    pub fn json(value: &(impl Serialize + RedactedFields)) -> Result<Redacted, serde_json::Error> {
+        serde_json::to_string(value).map(|text| Redacted(Cow::Owned(text)))
     }
 
     /// A number, or an id that this program made.

@@ -68,6 +68,7 @@ redacted_fields! {
 /// Text of this program.
 impl RedactedFields for &'static str {}
 
+impl<T: RedactedFields + ?Sized> RedactedFields for &T {}
 impl<T: RedactedFields> RedactedFields for Option<T> {}
 impl<T: RedactedFields> RedactedFields for Vec<T> {}
 impl<T: RedactedFields> RedactedFields for VecDeque<T> {}

@@ -10,6 +10,7 @@ use crate::error::Fault;
 use browser::cdp;
 use egress::Egress;
 use policy::Scope;
+use redact::{Redacted, RedactedFields};
 use sandbox::{SandboxBrowser, SandboxLease, SandboxProvider};
 use serde::Serialize;
 use std::fmt;
@@ -68,9 +69,9 @@ pub enum CrashCause {
 }
 
 /// One step on the way to a usable session, with the time it took.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, RedactedFields)]
 pub struct Phase {
-    pub name: String,
+    pub name: Redacted,
     pub ms: f64,
 }
 

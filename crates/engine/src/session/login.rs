@@ -22,9 +22,9 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Session {
     /// The hosts whose logins are in the browser.
-    pub fn signed_in_to(&self) -> Vec<String> {
+    pub fn signed_in_to(&self) -> Vec<Redacted> {
         let logins = self.login.iter().flat_map(|released| &released.logins);
-        logins.map(|login| login.credential.domain.to_string()).collect()
+        logins.map(|login| Redacted::from_safe(&login.credential.domain)).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use super::extract;
 use crate::mcp::tools;
 use engine::error::Fault;
 use error_code::ErrorCode;
+use redact::{Redacted, redacted};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
@@ -116,7 +117,8 @@ pub(super) fn find(name: &str) -> Result<&'static ApiAction, Fault> {
     }
     let likeness = |action: &ApiAction| strsim::jaro_winkler(action.name, name);
     let nearest = ACTIONS.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    let hint = nearest.map_or_else(String::new, |action| format!("The nearest action is {}.", action.name));
+    let hint =
+        nearest.map_or_else(Redacted::default, |action| redacted!("The nearest action is {}.", action.name));
     Err(Fault::outside_sessions(
         ErrorCode::UnknownAction,
         format!("there is no action {:?}", audit::sanitize(name)),

@@ -5,6 +5,7 @@ use browser::{Content, Outcome, page_block};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::{Action, Read, ReadFormat};
+use redact::{Redacted, RedactedFields};
 use rmcp::model::JsonObject;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,14 +36,14 @@ enum ExtractMode {
     Title,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, RedactedFields)]
 struct ExtractReply {
-    session_id: String,
-    url: String,
-    title: String,
+    session_id: Redacted,
+    url: Redacted,
+    title: Redacted,
     /// The page's text, in Markdown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    text: Option<String>,
+    text: Option<Redacted>,
     /// Elements that did not fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<usize>,
@@ -71,12 +72,12 @@ pub async fn run(call: &Call<'_>, request: JsonObject) -> Result<ToolReply, Faul
     };
     let with_text = arguments.mode == ExtractMode::Text;
     let fields = ExtractReply {
-        session_id: reply.session.id.to_string(),
+        session_id: Redacted::from_safe(&reply.session.id),
         url: snapshot.url,
         title: snapshot.title,
         text: with_text.then(|| page_block(&text)),
         left_out: with_text.then_some(snapshot.left_out),
         actions_left: reply.actions_left,
     };
-    ToolReply::new(String::new(), &fields)
+    ToolReply::new(Redacted::default(), &fields)
 }

@@ -9,23 +9,24 @@ mod sessions;
 
 pub use catalog::{ACTIONS, ApiAction, parameters};
 
-use crate::mcp::{Call, delimited_fields, name_timed_out_action, tools};
+use crate::mcp::{Call, DelimitedFields, delimited_fields, name_timed_out_action, tools};
 use catalog::ActionTarget;
 use engine::error::Fault;
 use error_code::ErrorCode;
+use redact::{Redacted, RedactedFields};
 use rmcp::model::JsonObject;
 use serde::Serialize;
 use serde_json::Value;
 
 /// The response to every action.
-#[derive(Serialize)]
+#[derive(Serialize, RedactedFields)]
 pub struct ActionResult {
     pub success: bool,
-    pub action: String,
+    pub action: Redacted,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub session_id: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub data: Option<Value>,
+    pub data: Option<DelimitedFields>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Fault>,
 }
@@ -35,7 +36,7 @@ impl ActionResult {
     pub fn refused(fault: Fault) -> ActionResult {
         ActionResult {
             success: false,
-            action: String::new(),
+            action: Redacted::default(),
             session_id: None,
             data: None,
             error: Some(fault),
@@ -59,7 +60,7 @@ impl ActionResult {
 
 pub async fn run(call: &Call<'_>, request: JsonObject) -> ActionResult {
     let action = match request.get("action") {
-        Some(Value::String(name)) => audit::sanitize(name),
+        Some(Value::String(name)) => Redacted::outside_sessions(audit::sanitize(name)),
         _ => return ActionResult::refused(bad_request("action is one of the action names, as a string")),
     };
     let mut session_id = None;
@@ -67,12 +68,8 @@ pub async fn run(call: &Call<'_>, request: JsonObject) -> ActionResult {
     match delimited_fields(done) {
         Ok(mut data) => {
             // Fields beside the data are not repeated in it.
-            if let Some(fields) = data.as_object_mut() {
-                fields.remove("success");
-                if let Some(Value::String(id)) = fields.remove("session_id") {
-                    session_id = Some(id);
-                }
-            }
+            data.remove("success");
+            session_id = data.take_text("session_id").or(session_id);
             ActionResult { success: true, action, session_id, data: Some(data), error: None }
         }
         Err(fault) => ActionResult { success: false, action, session_id, data: None, error: Some(fault) },
@@ -83,15 +80,20 @@ async fn perform(
     call: &Call<'_>,
     name: &str,
     mut request: JsonObject,
-    session_id: &mut Option<String>,
+    session_id: &mut Option<Redacted>,
 ) -> Result<crate::mcp::ToolReply, Fault> {
     let action = catalog::find(name)?;
     request.remove("action");
     if action.takes_session() {
         let session = take_session(&mut request)?;
         // A failure reports the session id too. The gate decides whether the session exists.
-        *session_id =
-            call.control.gate.sessions.find(&call.scope, &session).ok().map(|found| found.id.to_string());
+        *session_id = call
+            .control
+            .gate
+            .sessions
+            .find(&call.scope, &session)
+            .ok()
+            .map(|found| Redacted::from_safe(&found.id));
         request.insert("session_id".to_owned(), Value::String(session));
     }
     let done = match action.target {
@@ -129,7 +131,7 @@ fn take_session(request: &mut JsonObject) -> Result<String, Fault> {
 }
 
 pub fn bad_request(why: &str) -> Fault {
-    Fault::new(ErrorCode::BadArguments, why)
+    Fault::outside_sessions(ErrorCode::BadArguments, why)
         .hint("Send one JSON object: {\"action\": \"page.goto\", \"session\": \"…\", \"url\": \"…\"}. GET /v1/actions lists all of them.")
 }
 

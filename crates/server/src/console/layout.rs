@@ -1,6 +1,6 @@
 //! The layout of every console page, and the pages for logging in.
 
-use engine::error::{Fault, in_quotes};
+use engine::error::{Fault, quote_page_text};
 use maud::{DOCTYPE, Markup, html};
 
 /// A whole page. `bar` stands at the right of the top line.
@@ -104,7 +104,7 @@ pub fn fault_page(fault: &Fault) -> Markup {
 fn fault_message(fault: &Fault) -> Markup {
     html! {
         p.wrong role="alert" {
-            b { (sentence(&in_quotes(&fault.message))) } " " span.soft { (in_quotes(&fault.hint)) }
+            b { (sentence(&quote_page_text(&fault.message))) } " " span.soft { (quote_page_text(&fault.hint)) }
         }
     }
 }

@@ -131,7 +131,7 @@ async fn scope_of_key(keys: &AgentKeys, headers: &HeaderMap) -> Result<Scope, Fa
     if keys.open {
         return keys.control.default_scope();
     }
-    let refused = |message: &str| {
+    let refused = |message: &'static str| {
         Fault::new(ErrorCode::Unauthorized, message)
             .hint("Send `Authorization: Bearer KEY`; `stockade key make` makes a key, `stockade key list` shows which are valid.")
     };

@@ -18,6 +18,7 @@ use engine::control::Control;
 use engine::error::Fault;
 use engine::settings::Config;
 use error_code::ErrorCode;
+use redact::Redacted;
 use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
@@ -115,10 +116,10 @@ impl WebhookEndpoint {
 }
 
 pub fn cannot_listen(address: SocketAddr, error: &std::io::Error) -> Fault {
-    let hint = format!(
+    let hint = Redacted::outside_sessions(format!(
         "Stop what is listening there (`ss -ltnp 'sport = :{}'`), or choose another port: stockade serve --listen 127.0.0.1:0",
         address.port()
-    );
+    ));
     match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             Fault::outside_sessions(ErrorCode::PortInUse, format!("{address} is taken")).hint(hint)

@@ -14,4 +14,4 @@ pub use http::{service, session_manager};
 pub use server::{Call, McpServer, Transport, session_required};
 pub use stdio::{join, serve_pipe};
 pub use timeout::name_timed_out_action;
-pub use tool_reply::{ToolReply, delimited_fields};
+pub use tool_reply::{DelimitedFields, ToolReply, delimited_fields};

@@ -2,13 +2,16 @@
 
 use engine::error::Fault;
 use error_code::ErrorCode;
+use redact::{Redacted, redacted};
 
 /// Names the action as the caller did in `browser_action_timeout:<action>:<seconds>s` and in its message. The driver
 /// uses its own name there, which no caller has to know.
 pub fn name_timed_out_action(mut fault: Fault, action: &str) -> Fault {
     if let ErrorCode::BrowserActionTimeout { action: name, .. } = &mut fault.code {
-        if let Some(rest) = fault.message.strip_prefix(name.as_str()) {
-            fault.message = format!("{action}{rest}");
+        if fault.message.starts_with(name.as_str())
+            && let Some(rest) = fault.message.get(name.len()..fault.message.len())
+        {
+            fault.message = redacted!("{}{}", Redacted::outside_sessions(action), rest);
         }
         *name = action.to_owned();
     }

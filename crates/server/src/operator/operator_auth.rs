@@ -7,6 +7,7 @@ use engine::error::Fault;
 use engine::error::audit_fault;
 use engine::storage::{OperatorSession, OperatorToken, Storage};
 use error_code::ErrorCode;
+use redact::Redacted;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Semaphore;
@@ -174,8 +175,9 @@ pub async fn record_operator_event(
     operator: &str,
     detail: &str,
 ) -> Result<(), Fault> {
-    let mut event = Event::new(kind, EventSubject::stockade()).detail(detail);
-    event.decided_by = Some(audit::sanitize(operator));
+    let event = Event::new(kind, EventSubject::stockade())
+        .detail(Redacted::outside_sessions(detail))
+        .decided_by(Some(Redacted::outside_sessions(operator)));
     log.append(&event).await.map_err(audit_fault)
 }
 

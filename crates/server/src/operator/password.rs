@@ -25,7 +25,7 @@ impl Password {
     /// Checks that it may be set as a password.
     pub fn check(&self) -> Result<(), Fault> {
         let bad = |message: String| {
-            Err(Fault::new(ErrorCode::BadPassword, message).hint("Four or five words do well."))
+            Err(Fault::outside_sessions(ErrorCode::BadPassword, message).hint("Four or five words do well."))
         };
         if self.0.chars().count() < SHORTEST {
             return bad(format!("a password has at least {SHORTEST} characters"));

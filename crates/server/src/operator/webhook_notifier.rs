@@ -2,10 +2,15 @@
 
 use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, TIME_HEADER, WebhookSecret};
 use audit::{Event, EventKind, EventSubject, Log};
-use engine::approvals::{Approval, ApprovalFilter, ApprovalId, ApprovalStore};
+use browser::RedactedPageText;
+use engine::approvals::{
+    Approval, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalStore, CardFact, ElementCard,
+};
 use engine::post::post;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use policy::{Actor, Risk, SessionId, Tenant};
+use redact::{Redacted, RedactedFields, redacted};
+use serde::Serialize;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,7 +83,13 @@ impl WebhookNotifier {
             Ok(None) => return,
             Err(fault) => return tracing::warn!(%fault, "a question could not be read for the webhook"),
         };
-        let body = notification(&approval, &self.console).to_string();
+        let body = match Redacted::json(&Notification::new(&approval, &self.console)) {
+            Ok(body) => body,
+            Err(error) => {
+                tracing::error!(%error, "a question could not be written for the webhook");
+                return;
+            }
+        };
         let mut failed = None;
         for _ in 0..MAX_ATTEMPTS {
             match self.send(&body).await {
@@ -95,9 +106,10 @@ impl WebhookNotifier {
             (Some(error), true) => {
                 tracing::warn!(%error, host, "the webhook did not take a question");
                 Event::new(EventKind::WebhookFailed, EventSubject::stockade())
-                    .detail(&format!("{host}: {error}"))
+                    .detail(Redacted::outside_sessions(format!("{host}: {error}")))
             }
-            (None, false) => Event::new(EventKind::WebhookRestored, EventSubject::stockade()).detail(host),
+            (None, false) => Event::new(EventKind::WebhookRestored, EventSubject::stockade())
+                .detail(Redacted::outside_sessions(host)),
             _ => return,
         };
         if !self.log.note(&event) {
@@ -117,32 +129,65 @@ impl WebhookNotifier {
 }
 
 /// The body of a delivery. Text of the page is under `page_says` and nowhere else.
-fn notification(approval: &Approval, console: &str) -> Value {
-    let card = &approval.card;
-    json!({
-        "event": "approval_asked",
-        "approval": approval.id,
-        "kind": approval.kind,
-        "risk": card.risk,
-        "tool": card.tool,
-        "action": card.action,
-        "domain": card.domain,
-        "why": card.description,
-        "rule": card.rule,
-        "irreversible": card.irreversible,
-        "for_session": !card.for_session.is_empty(),
-        "tenant": approval.scope.tenant,
-        "actor": approval.scope.actor,
-        "session": approval.session,
-        "asked_at": approval.asked_at,
-        "expires_at": approval.expires_at,
-        "page_says": {
-            "url": card.url,
-            "element": card.element,
-            "input": card.input,
-            "because": card.because,
-            "for_session": card.for_session,
-        },
-        "console": format!("{console}/approvals/{}", approval.id),
-    })
+#[derive(Serialize, RedactedFields)]
+struct Notification<'a> {
+    event: &'static str,
+    approval: &'a ApprovalId,
+    kind: ApprovalKind,
+    risk: Risk,
+    tool: &'a Redacted,
+    action: &'a Redacted,
+    domain: &'a Redacted,
+    why: &'a Redacted,
+    rule: &'a Redacted,
+    irreversible: bool,
+    for_session: bool,
+    tenant: &'a Tenant,
+    actor: &'a Actor,
+    session: &'a SessionId,
+    asked_at: Timestamp,
+    expires_at: Timestamp,
+    page_says: PageSays<'a>,
+    console: Redacted,
+}
+
+#[derive(Serialize, RedactedFields)]
+struct PageSays<'a> {
+    url: &'a RedactedPageText,
+    element: Option<&'a ElementCard>,
+    input: Option<&'a RedactedPageText>,
+    because: &'a [CardFact],
+    for_session: &'a [CardFact],
+}
+
+impl Notification<'_> {
+    fn new<'a>(approval: &'a Approval, console: &str) -> Notification<'a> {
+        let card = &approval.card;
+        Notification {
+            event: "approval_asked",
+            approval: &approval.id,
+            kind: approval.kind,
+            risk: card.risk,
+            tool: &card.tool,
+            action: &card.action,
+            domain: &card.domain,
+            why: &card.description,
+            rule: &card.rule,
+            irreversible: card.irreversible,
+            for_session: !card.for_session.is_empty(),
+            tenant: &approval.scope.tenant,
+            actor: &approval.scope.actor,
+            session: &approval.session,
+            asked_at: approval.asked_at,
+            expires_at: approval.expires_at,
+            page_says: PageSays {
+                url: &card.url,
+                element: card.element.as_ref(),
+                input: card.input.as_ref(),
+                because: &card.because,
+                for_session: &card.for_session,
+            },
+            console: redacted!("{}/approvals/{}", Redacted::outside_sessions(console), approval.id),
+        }
+    }
 }

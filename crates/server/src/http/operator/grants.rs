@@ -114,7 +114,7 @@ fn lifetime(text: &str) -> Result<Option<Duration>, Fault> {
 }
 
 fn bad(why: &str) -> Fault {
-    Fault::new(ErrorCode::BadArguments, why)
+    Fault::outside_sessions(ErrorCode::BadArguments, why)
         .hint("Fields: form, hosts, and if you like for, many and tenant.")
 }
 

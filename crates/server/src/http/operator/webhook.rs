@@ -47,7 +47,7 @@ async fn answer(state: &OperatorState, headers: &HeaderMap, body: &[u8]) -> Resu
     };
     webhook.nonces.check(&webhook.secret, &message, Timestamp::now().as_second())?;
     let bad = |why: String| {
-        Fault::new(ErrorCode::BadArguments, why)
+        Fault::outside_sessions(ErrorCode::BadArguments, why)
             .hint("{\"approval\": \"ap-…\", \"verdict\": \"approve\", \"by\": \"ada\"}")
     };
     let answer: WebhookVerdict = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;

@@ -4,6 +4,7 @@ use super::super::server::Call;
 use super::super::tool_reply::{ErrorReply, ToolReply};
 use engine::error::Fault;
 use engine::session::EndReason;
+use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,13 +19,13 @@ pub struct CloseSessionArguments {
     session_id: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct CloseSessionReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
+    session_id: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    closed_at: Option<String>,
+    closed_at: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorReply>,
 }
@@ -53,13 +54,13 @@ pub async fn run(call: &Call<'_>, arguments: CloseSessionArguments) -> Result<To
     let session = sessions.find(&call.scope, &wanted)?;
     sessions.end(&session, EndReason::Closed).await;
     call.forget(session.id.as_str()).await;
-    let closed_at = session.ended().map(|ended| ended.at.to_string());
-    let text = format!("Session {} is closed.", session.id);
+    let closed_at = session.ended().map(|ended| Redacted::from_safe(ended.at));
+    let text = redacted!("Session {} is closed.", session.id);
     ToolReply::new(
         text,
         &CloseSessionReply {
             success: true,
-            session_id: Some(session.id.to_string()),
+            session_id: Some(Redacted::from_safe(&session.id)),
             closed_at,
             error: None,
         },

@@ -7,6 +7,7 @@ use super::{bad_arguments, describe, page};
 use browser::{Outcome, page_block};
 use engine::error::Fault;
 use policy::{Action, ActionKind, Find, Pattern};
+use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,7 @@ pub struct FindArguments {
     offset: Option<usize>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct FindReply {
     #[serde(flatten)]
     page: ReadingReply,
@@ -61,25 +62,25 @@ pub struct FindReply {
     partial: Option<bool>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 #[schemars(rename = "MatchFields")]
 struct FindMatch {
-    role: String,
+    role: Redacted,
     /// The name, text or value around the match
-    text: String,
+    text: Redacted,
     /// To act on it
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
-    reference: Option<String>,
+    reference: Option<Redacted>,
     /// What a person sees on it, where its name says something else
     #[serde(skip_serializing_if = "Option::is_none")]
-    shows: Option<String>,
+    shows: Option<Redacted>,
     /// True when a person cannot see it
     #[serde(skip_serializing_if = "Option::is_none")]
     unseen: Option<bool>,
     /// What it is inside of
-    path: String,
+    path: Redacted,
     /// For browser_read: the match and what is around it
-    cursor: String,
+    cursor: Redacted,
 }
 
 pub fn tool() -> Tool {
@@ -101,7 +102,11 @@ pub async fn run(call: &Call<'_>, arguments: FindArguments) -> Result<ToolReply,
         Outcome::Found(found) => found,
         other => return Err(page::unexpected_outcome(other)),
     };
-    let text = page::header_line(&reply.session, &found.url, &found.title, tokens) + &page_block(&found.text);
+    let text = redacted!(
+        "{}{}",
+        page::header_line(&reply.session, &found.url, &found.title, tokens),
+        page_block(&found.text)
+    );
     let matches = found.matches.into_iter().map(|one| FindMatch {
         role: one.role,
         text: one.excerpt,

@@ -7,7 +7,7 @@ use engine::error::Fault;
 use engine::logins::LoginRequest;
 use engine::session::{CredentialMode, OpenRequest, RecordMode};
 use policy::Name;
-use redact::Secret;
+use redact::{Redacted, RedactedFields, Secret, redacted};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -43,22 +43,22 @@ pub struct OpenSessionArguments {
     record: Option<RecordMode>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct OpenSessionReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
+    session_id: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_name: Option<String>,
+    session_name: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     credential_mode: Option<CredentialMode>,
     /// Hosts whose logins are in the browser
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    signed_in_to: Vec<String>,
+    signed_in_to: Vec<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<RecordMode>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<String>,
+    started_at: Option<Redacted>,
     /// Seconds until the session ends by itself
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds_left: Option<u64>,
@@ -98,23 +98,26 @@ pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<Too
     call.adopt(session.id.as_str()).await;
     let summary = session.summary();
     let signed_in = match session.signed_in_to() {
-        hosts if hosts.is_empty() => String::new(),
-        hosts => format!(" Signed in to {}; other sites are asked for.", hosts.join(", ")),
+        hosts if hosts.is_empty() => "".into(),
+        hosts => redacted!(" Signed in to {}; other sites are asked for.", Redacted::join(hosts, ", ")),
     };
-    let text = format!(
-        "Session {} is open: {} s and {} calls left.{signed_in} Navigate next.",
-        summary.session_id, summary.seconds_left, summary.max_actions
+    let text = redacted!(
+        "Session {} is open: {} s and {} calls left.{} Navigate next.",
+        summary.session_id,
+        summary.seconds_left,
+        summary.max_actions,
+        signed_in
     );
     ToolReply::new(
         text,
         &OpenSessionReply {
             success: true,
-            session_id: Some(summary.session_id.to_string()),
-            session_name: summary.session_name.map(|name| name.to_string()),
+            session_id: Some(Redacted::from_safe(&summary.session_id)),
+            session_name: summary.session_name.as_ref().map(Redacted::from_safe),
             credential_mode: Some(summary.credential_mode),
             signed_in_to: session.signed_in_to(),
             record: Some(summary.record),
-            started_at: Some(summary.started_at.to_string()),
+            started_at: Some(Redacted::from_safe(summary.started_at)),
             seconds_left: Some(summary.seconds_left),
             actions_left: Some(summary.max_actions),
             error: None,

@@ -2,68 +2,70 @@
 
 use super::super::tool_reply::{ErrorReply, ToolReply};
 use browser::{
-    Content, Incident, Outcome, PageAfterAction, PageText, PendingDialog, header_line_bytes, page_block,
+    Content, Incident, Outcome, PageAfterAction, PageText, PendingDialog, RedactedOutcome, RedactedPageText,
+    header_line_bytes, page_block,
 };
 use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
 use error_code::ErrorCode;
 use policy::TokenBudget;
+use redact::{Redacted, RedactedFields, redacted};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// The longest address or message in a note, in bytes; a page can make them arbitrarily long.
 const MAX_EXCERPT_BYTES: usize = 300;
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct PageReply {
     pub success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_id: Option<String>,
+    pub session_id: Option<Redacted>,
     /// HTTP status of the page, after a navigation
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// Where the page is now; the page's own words, as the title is
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<String>,
+    pub url: Option<Redacted>,
     /// The same, after redirects
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub final_url: Option<String>,
+    pub final_url: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub title: Option<String>,
+    pub title: Option<Redacted>,
     /// Whether the action led to another page
     #[serde(skip_serializing_if = "Option::is_none")]
     pub navigated: Option<bool>,
     /// The page after the action, as an outline between the marks of this reply: a line an element, with its role, name and ref
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub snapshot: Option<String>,
+    pub snapshot: Option<Redacted>,
     /// Instead of it, what is not as it was in the caller's last snapshot, when that is shorter: lines with - are gone,
     /// lines with + are new, below the path of elements that they are in
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub changes: Option<String>,
+    pub changes: Option<Redacted>,
     /// True when there is changes instead of snapshot
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delta: Option<bool>,
     /// The snapshot_id of the reply that changes goes on from
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub since: Option<String>,
+    pub since: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub snapshot_id: Option<String>,
+    pub snapshot_id: Option<Redacted>,
     /// A question of the page's that waits: answer it with browser_dialog
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialog: Option<DialogReply>,
     /// Tabs that the page opened meanwhile; browser_tabs switches to one
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub opened_tabs: Option<Vec<String>>,
+    pub opened_tabs: Option<Vec<Redacted>>,
     /// screenshot_id of the picture that was asked for with after_screenshot
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after_screenshot: Option<String>,
+    pub after_screenshot: Option<Redacted>,
     /// The same in names: dialog_answered, tab_opened, tab_gone, tab_changed, upload_refused, popup_closed, download_refused, blocked_scheme, still_loading
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incidents: Option<Vec<&'static str>>,
     /// What happened on the side: a dialog that was answered, a tab that was opened, a download that was refused, several elements that matched; the page's words in it are between the marks of this reply
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub notes: Option<Vec<String>>,
+    pub notes: Option<Vec<Redacted>>,
     /// Calls the session may still take
     #[serde(skip_serializing_if = "Option::is_none")]
     pub actions_left: Option<u32>,
@@ -71,13 +73,13 @@ pub struct PageReply {
     pub error: Option<ErrorReply>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 #[schemars(rename = "DialogFields")]
 pub struct DialogReply {
     /// "confirm" or "prompt"
-    pub r#type: String,
+    pub r#type: Redacted,
     /// The page's own words
-    pub message: String,
+    pub message: Redacted,
 }
 
 impl PageReply {
@@ -109,7 +111,7 @@ impl PageReply {
 
 /// The outcome of the screenshot after an action.
 pub enum AfterScreenshot {
-    Kept(String),
+    Kept(Redacted),
     /// The session records nothing.
     NotKept,
     /// The log says why.
@@ -123,7 +125,7 @@ pub fn render(
     picture: Option<AfterScreenshot>,
     index: Option<usize>,
 ) -> Result<ToolReply, Fault> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<Redacted> = Vec::new();
     let (after, status) = match reply.outcome {
         Outcome::Navigated { final_url, title, status, snapshot, incidents } => {
             let (snapshot, dialog, note) = (Some(snapshot), None, None);
@@ -134,7 +136,7 @@ pub fn render(
         }
         Outcome::Acted(after) => {
             if after.navigated {
-                notes.push("the page is another one now".to_owned());
+                notes.push("the page is another one now".into());
             }
             (after, None)
         }
@@ -144,47 +146,48 @@ pub fn render(
     notes.extend(after.incidents.iter().map(describe_incident));
     if reply.matches > 1 {
         let used = match index {
-            Some(0) => "the first".to_owned(),
-            Some(index) => format!("the one at index {index}"),
-            None => "the one that was asked for, or else the first,".to_owned(),
+            Some(0) => "the first".into(),
+            Some(index) => redacted!("the one at index {}", index),
+            None => "the one that was asked for, or else the first,".into(),
         };
-        notes.push(format!(
-            "{} elements matched, and {used} was used; name another by index 0 to {}, or by its ref",
+        notes.push(redacted!(
+            "{} elements matched, and {} was used; name another by index 0 to {}, or by its ref",
             reply.matches,
+            used,
             reply.matches - 1
         ));
     }
     let after_screenshot = match picture {
         Some(AfterScreenshot::Kept(id)) => Some(id),
         Some(AfterScreenshot::NotKept) => {
-            notes.push("no picture was kept: this session records none".to_owned());
+            notes.push("no picture was kept: this session records none".into());
             None
         }
         Some(AfterScreenshot::NotCovered) => {
-            notes.push("no picture was kept: what was typed could not be covered in it".to_owned());
+            notes.push("no picture was kept: what was typed could not be covered in it".into());
             None
         }
         Some(AfterScreenshot::Failed(fault)) => {
-            notes.push(format!("no picture was taken: {}: {}", fault.code, fault.message));
+            notes.push(redacted!("no picture was taken: {}: {}", fault.code, fault.message));
             None
         }
         None => None,
     };
     if let Some(note) = &reply.note {
-        notes.push(format!("the operator says: {note}"));
+        notes.push(redacted!("the operator says: {}", note));
     }
     if reply.actions_left < 10 {
-        notes.push(format!("{} calls are left in this session", reply.actions_left));
+        notes.push(redacted!("{} calls are left in this session", reply.actions_left));
     }
     let mut text = header_line(&reply.session, &after.url, &after.title, TokenBudget::default());
     if let Some(dialog) = &after.dialog {
-        text.push_str(&describe_dialog(dialog));
+        text.push(describe_dialog(dialog));
     }
     if let Some(id) = &after_screenshot {
-        text.push_str(&format!("Picture: {id}\n"));
+        text.push(redacted!("Picture: {}\n", id));
     }
     for note in &notes {
-        text.push_str(&format!("Note: {note}\n"));
+        text.push(redacted!("Note: {}\n", note));
     }
     let serial = after.snapshot.as_ref().map(|snapshot| snapshot.serial);
     let (page, since) = match after.snapshot.map(|snapshot| snapshot.content) {
@@ -195,19 +198,21 @@ pub fn render(
         }
         None => (None, None),
     };
-    text.push_str(page.as_deref().unwrap_or_default());
+    if let Some(page) = &page {
+        text.push(page);
+    }
     let (snapshot, changes) = if since.is_none() { (page, None) } else { (None, page) };
     let opened = after.incidents.iter().filter_map(|incident| match incident {
-        Incident::TabOpened { tab, .. } => Some(tab.to_string()),
+        Incident::TabOpened { tab, .. } => Some(Redacted::from_safe(tab)),
         _ => None,
     });
-    let opened: Vec<String> = opened.collect();
+    let opened: Vec<Redacted> = opened.collect();
     let codes: Vec<_> = after.incidents.iter().map(incident_code).collect();
     ToolReply::new(
         text,
         &PageReply {
             success: true,
-            session_id: Some(reply.session.id.to_string()),
+            session_id: Some(Redacted::from_safe(&reply.session.id)),
             status,
             url: Some(after.url.clone()),
             final_url: Some(after.url),
@@ -219,8 +224,8 @@ pub fn render(
             since: since.map(snapshot_id),
             snapshot_id: serial.map(snapshot_id),
             dialog: after.dialog.map(|dialog| DialogReply {
-                r#type: dialog.kind.to_owned(),
-                message: dialog.message.as_str().to_owned(),
+                r#type: dialog.kind.into(),
+                message: dialog.message.into_redacted(),
             }),
             opened_tabs: (!opened.is_empty()).then_some(opened),
             after_screenshot,
@@ -233,37 +238,42 @@ pub fn render(
 }
 
 /// The fault for an outcome of another kind: a dialog opened meanwhile, or a bug of ours.
-pub fn unexpected_outcome(outcome: Outcome) -> Fault {
+pub fn unexpected_outcome(outcome: RedactedOutcome) -> Fault {
     match outcome {
         Outcome::Acted(PageAfterAction { dialog: Some(PendingDialog { kind, message }), .. }) => {
-            browser::BrowserError::DialogOpen { kind, message }.into()
+            let open = browser::BrowserError::DialogOpen { kind, message: PageText::default() };
+            Fault::new(open.code(), redacted!("a {} dialog waits for an answer; it says {}", kind, message))
+                .hint(open.hint())
+                .retryable_if(open.retryable())
         }
         _ => Fault::new(ErrorCode::Internal, "an action came to something else"),
     }
 }
 
 /// The id of a snapshot, with which its cursors begin.
-pub fn snapshot_id(serial: u64) -> String {
-    format!("c{serial}")
+pub fn snapshot_id(serial: u64) -> Redacted {
+    redacted!("c{}", serial)
 }
 
 /// The line above a snapshot, cut to its part of the budget; the fields have the whole values.
-pub fn header_line(session: &Session, url: &str, title: &str, tokens: TokenBudget) -> String {
-    let ours = format!("Session {} · ", session.id);
+pub fn header_line(session: &Session, url: &Redacted, title: &Redacted, tokens: TokenBudget) -> Redacted {
+    let ours = redacted!("Session {} · ", session.id);
     let room = header_line_bytes(tokens).saturating_sub(ours.len() + "\n".len());
-    let theirs = PageText::new(&format!("{url} · {title:?}")).shortened(room);
-    format!("{ours}{theirs}\n")
+    let title = title.transform(|title| format!("{title:?}"));
+    let theirs = RedactedPageText::new(&redacted!("{} · {}", url, title)).shortened(room);
+    redacted!("{}{}\n", ours, theirs)
 }
 
-fn describe_dialog(PendingDialog { kind, message }: &PendingDialog) -> String {
-    let message = excerpt(message);
-    format!(
-        "The page has opened a {kind} dialog and waits for the answer; it says {message}\nAnswer it with browser_dialog: \
-nothing else works on this page until then.\n"
+fn describe_dialog(PendingDialog { kind, message }: &PendingDialog<RedactedPageText>) -> Redacted {
+    redacted!(
+        "The page has opened a {} dialog and waits for the answer; it says {}\nAnswer it with browser_dialog: \
+nothing else works on this page until then.\n",
+        *kind,
+        excerpt(message)
     )
 }
 
-fn incident_code(incident: &Incident) -> &'static str {
+fn incident_code(incident: &Incident<RedactedPageText>) -> &'static str {
     match incident {
         Incident::Dialog { .. } => "dialog_answered",
         Incident::TabOpened { .. } => "tab_opened",
@@ -278,40 +288,44 @@ fn incident_code(incident: &Incident) -> &'static str {
 }
 
 /// Cuts an address, a title or a message for use in a note.
-pub fn excerpt(words: &PageText) -> PageText {
+pub fn excerpt(words: &RedactedPageText) -> RedactedPageText {
     words.clone().shortened(MAX_EXCERPT_BYTES)
 }
 
-fn describe_incident(incident: &Incident) -> String {
+fn describe_incident(incident: &Incident<RedactedPageText>) -> Redacted {
     match incident {
         Incident::Dialog { kind, message, accepted } => {
             let answer = if *accepted { "accepted" } else { "dismissed" };
-            let article = if kind == "alert" { "an" } else { "a" };
-            format!(
-                "the page opened {article} {kind} dialog, which was {answer}; it said {}",
+            let article = if *kind == "alert" { "an" } else { "a" };
+            redacted!(
+                "the page opened {} {} dialog, which was {}; it said {}",
+                article,
+                *kind,
+                answer,
                 excerpt(message)
             )
         }
         Incident::TabOpened { tab, url } => {
-            format!("the page opened tab {tab} for {}; browser_tabs switches to it", excerpt(url))
+            redacted!("the page opened tab {} for {}; browser_tabs switches to it", tab, excerpt(url))
         }
-        Incident::TabGone { tab } => format!("tab {tab} is gone"),
+        Incident::TabGone { tab } => redacted!("tab {} is gone", tab),
         Incident::TabChanged { tab } => {
-            format!("the tab that was in front is gone, and {tab} is in front now")
+            redacted!("the tab that was in front is gone, and {} is in front now", tab)
         }
         Incident::UploadRefused => {
-            "the page asked for a file, which was refused: nothing is uploaded from this machine".to_owned()
+            "the page asked for a file, which was refused: nothing is uploaded from this machine".into()
         }
         Incident::PopupClosed { url } => {
-            format!("the page opened a window too many, which was closed: {}", excerpt(url))
+            redacted!("the page opened a window too many, which was closed: {}", excerpt(url))
         }
         Incident::DownloadRefused { url } => {
-            format!("the page offered a download, which was refused: {}", excerpt(url))
+            redacted!("the page offered a download, which was refused: {}", excerpt(url))
         }
-        Incident::SchemeRefused { scheme } => {
-            format!("the page tried to leave for a {}: address and was taken to about:blank", excerpt(scheme))
-        }
-        Incident::StillLoading => "the page was still loading when this was taken".to_owned(),
+        Incident::SchemeRefused { scheme } => redacted!(
+            "the page tried to leave for a {}: address and was taken to about:blank",
+            excerpt(scheme)
+        ),
+        Incident::StillLoading => "the page was still loading when this was taken".into(),
     }
 }
 
@@ -321,10 +335,10 @@ mod tests {
 
     #[test]
     fn an_open_dialog_is_reported_as_one() {
-        let dialog = Some(PendingDialog { kind: "confirm", message: "Sure?".into() });
+        let dialog = Some(PendingDialog { kind: "confirm", message: RedactedPageText::new(&"Sure?".into()) });
         let after = PageAfterAction {
-            url: String::new(),
-            title: String::new(),
+            url: "".into(),
+            title: "".into(),
             navigated: false,
             snapshot: None,
             dialog,

@@ -9,6 +9,7 @@ use engine::approvals::{Approval, ApprovalFilter, ApprovalId, ApprovalKind, Appr
 use engine::error::Fault;
 use error_code::ErrorCode;
 use jiff::Timestamp;
+use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,39 +33,39 @@ pub struct PendingArguments {
     wait_seconds: Option<f64>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct PendingReply {
     #[serde(flatten)]
     page: PageReply,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending_id: Option<String>,
+    pending_id: Option<Redacted>,
     /// waiting, approved, denied, expired, interrupted, withdrawn, resumed or ended
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<&'static str>,
     /// What an operator tells you
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<String>,
+    note: Option<Redacted>,
     /// What waits, oldest first, and what was decided last
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Vec<PendingEntry>>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 #[schemars(rename = "PendingFields")]
 struct PendingEntry {
-    pending_id: String,
-    session_id: String,
+    pending_id: Redacted,
+    session_id: Redacted,
     /// action, domain or guidance
     kind: &'static str,
     /// What is asked for, in a few words
-    action: String,
+    action: Redacted,
     risk: &'static str,
     state: &'static str,
-    asked_at: String,
+    asked_at: Redacted,
     seconds_left: u64,
     /// What came of it once it was approved: ok, or the code of an error
     #[serde(skip_serializing_if = "Option::is_none")]
-    outcome: Option<String>,
+    outcome: Option<Redacted>,
 }
 
 pub fn tool() -> Tool {
@@ -143,27 +144,24 @@ async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> R
     status_reply(found, None)
 }
 
-fn status_reply(found: Approval, more: Option<&str>) -> Result<ToolReply, Fault> {
-    let mut text = format!("{} is {}", found.id, found.state.as_str());
+fn status_reply(found: Approval, more: Option<&'static str>) -> Result<ToolReply, Fault> {
+    let mut text = redacted!("{} is {}", found.id, found.state.as_str());
     if found.state == ApprovalState::Waiting {
-        text.push_str(&format!(
-            "; {} s are left. Ask again, and do not try another way",
-            seconds_left(&found)
-        ));
+        text.push(redacted!("; {} s are left. Ask again, and do not try another way", seconds_left(&found)));
     }
-    let note = found.note.as_ref().map(|note| format!("the operator says: {note}"));
-    for word in note.as_deref().into_iter().chain(more) {
-        text.push_str(&format!(". Note: {word}"));
+    let note = found.note.as_ref().map(|note| redacted!("the operator says: {}", note));
+    for word in note.into_iter().chain(more.map(Redacted::literal)) {
+        text.push(redacted!(". Note: {}", word));
     }
-    text.push('\n');
+    text.push_literal("\n");
     let page = PageReply {
-        session_id: Some(found.session.to_string()),
-        notes: more.map(|more| vec![more.to_owned()]),
+        session_id: Some(Redacted::from_safe(&found.session)),
+        notes: more.map(|more| vec![more.into()]),
         ..PageReply::empty()
     };
     let fields = PendingReply {
         page,
-        pending_id: Some(found.id.to_string()),
+        pending_id: Some(Redacted::from_safe(&found.id)),
         state: Some(found.state.as_str()),
         note: found.note,
         pending: None,
@@ -176,12 +174,16 @@ async fn list(call: &Call<'_>) -> Result<ToolReply, Fault> {
     let all = call.control.approvals.list(&filter).await?;
     let waiting = all.iter().take_while(|one| one.state == ApprovalState::Waiting).count();
     let listed: Vec<PendingEntry> = all.into_iter().take(waiting + MAX_DECIDED).map(entry_of).collect();
-    let mut text = format!("{waiting} questions wait for a person.\n");
+    let mut text = redacted!("{} questions wait for a person.\n", waiting);
     for one in &listed {
         let (left, state) = (one.seconds_left, one.state);
-        text.push_str(&format!(
-            "{} {} {} risk: {state}, {left} s left\n",
-            one.pending_id, one.action, one.risk
+        text.push(redacted!(
+            "{} {} {} risk: {}, {} s left\n",
+            one.pending_id,
+            one.action,
+            one.risk,
+            state,
+            left
         ));
     }
     let fields = PendingReply {
@@ -197,13 +199,13 @@ async fn list(call: &Call<'_>) -> Result<ToolReply, Fault> {
 fn entry_of(one: Approval) -> PendingEntry {
     PendingEntry {
         seconds_left: seconds_left(&one),
-        pending_id: one.id.to_string(),
-        session_id: one.session.to_string(),
+        pending_id: Redacted::from_safe(&one.id),
+        session_id: Redacted::from_safe(&one.session),
         kind: one.kind.as_str(),
         action: one.card.action,
         risk: one.card.risk.as_str(),
         state: one.state.as_str(),
-        asked_at: one.asked_at.to_string(),
+        asked_at: Redacted::from_safe(one.asked_at),
         outcome: one.outcome,
     }
 }

@@ -4,10 +4,11 @@ use super::super::server::Call;
 use super::super::tool_reply::ToolReply;
 use super::reading::{ReadingArguments, ReadingReply};
 use super::{bad_arguments, describe, page};
-use browser::{Content, Outcome, page_block};
+use browser::{Content, InteractiveElement, Outcome, TreeNode, page_block};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::{Action, ActionKind, Part, Read, ReadFormat};
+use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,25 +45,35 @@ enum ReadFormatArgument {
     Markdown,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct ReadReply {
     #[serde(flatten)]
     page: ReadingReply,
     #[serde(skip_serializing_if = "Option::is_none")]
-    snapshot_id: Option<String>,
+    snapshot_id: Option<Redacted>,
     /// The page: text between the marks of this reply for outline and markdown, an object with role, name and children,
     /// whose names and values are the page's own words, for tree
     #[serde(skip_serializing_if = "Option::is_none")]
-    snapshot: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    snapshot: Option<SnapshotReply>,
     /// The page's own words, with format tree or markdown
     #[serde(skip_serializing_if = "Option::is_none")]
-    text_content: Option<String>,
+    text_content: Option<Redacted>,
     /// What can be acted on, with format tree; the names are the page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
-    interactive_elements: Option<Value>,
+    #[schemars(with = "Option<Value>")]
+    interactive_elements: Option<Vec<InteractiveElement<Redacted>>>,
     /// Elements that are folded away, or beyond what a snapshot can hold
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<usize>,
+}
+
+/// Text for outline and markdown, an object for tree.
+#[derive(Serialize, RedactedFields)]
+#[serde(untagged)]
+enum SnapshotReply {
+    Text(Redacted),
+    Tree(TreeNode<Redacted>),
 }
 
 pub fn tool() -> Tool {
@@ -113,20 +124,19 @@ pub async fn run(call: &Call<'_>, arguments: ReadArguments) -> Result<ToolReply,
     let shown = match snapshot.content {
         Content::Outline(text) => {
             let text = page_block(&text);
-            fields.snapshot = Some(Value::String(text.clone()));
+            fields.snapshot = Some(SnapshotReply::Text(text.clone()));
             text
         }
         Content::Markdown(text) => {
             fields.text_content = Some(text.clone());
             let text = page_block(&text);
-            fields.snapshot = Some(Value::String(text.clone()));
+            fields.snapshot = Some(SnapshotReply::Text(text.clone()));
             text
         }
         Content::Tree(tree) => {
-            let text =
-                serde_json::to_string(&tree.snapshot).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
-            fields.snapshot = serde_json::to_value(tree.snapshot).ok();
-            fields.interactive_elements = serde_json::to_value(tree.interactive_elements).ok();
+            let text = Redacted::json(&tree.snapshot).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
+            fields.snapshot = Some(SnapshotReply::Tree(tree.snapshot));
+            fields.interactive_elements = Some(tree.interactive_elements);
             fields.text_content = Some(tree.text_content);
             page_block(&text)
         }
@@ -134,5 +144,5 @@ pub async fn run(call: &Call<'_>, arguments: ReadArguments) -> Result<ToolReply,
             return Err(Fault::new(ErrorCode::Internal, "a reading came to changes only"));
         }
     };
-    ToolReply::new(format!("{head}{shown}"), &fields)
+    ToolReply::new(redacted!("{}{}", head, shown), &fields)
 }

@@ -8,6 +8,7 @@ use browser::{FENCE_BYTES, Outcome, header_line_bytes, page_block};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::{Action, ActionKind, ReadDom};
+use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,13 +22,13 @@ pub struct ReadDomArguments {
     reading: ReadingArguments,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct ReadDomReply {
     #[serde(flatten)]
     page: ReadingReply,
     /// The page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
-    html: Option<String>,
+    html: Option<Redacted>,
     /// The bytes it was cut to, if it was
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated_to: Option<usize>,
@@ -62,9 +63,9 @@ pub async fn run(call: &Call<'_>, arguments: ReadDomArguments) -> Result<ToolRep
         Outcome::Dom(dom) => dom,
         other => return Err(page::unexpected_outcome(other)),
     };
-    let text =
-        page::header_line(&reply.session, &dom.url, &dom.title, tokens) + &page_block(dom.html.as_str());
-    let html = dom.html.as_str().to_owned();
+    let html = dom.html.into_redacted();
+    let head = page::header_line(&reply.session, &dom.url, &dom.title, tokens);
+    let text = redacted!("{}{}", head, page_block(&html));
     let fields = ReadDomReply {
         page: ReadingReply::new(&reply.session, dom.url, dom.title, reply.actions_left),
         truncated_to: dom.truncated.then_some(html.len()),

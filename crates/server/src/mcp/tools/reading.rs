@@ -7,6 +7,7 @@ use engine::error::Fault;
 use engine::gate::Reply;
 use engine::session::Session;
 use policy::{Action, TokenBudget};
+use redact::{Redacted, RedactedFields};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -48,16 +49,16 @@ impl Reading {
     }
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct ReadingReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
+    session_id: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    url: Option<String>,
+    url: Option<Redacted>,
     /// The page's own words
     #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<String>,
+    title: Option<Redacted>,
     /// Calls the session may still take
     #[serde(skip_serializing_if = "Option::is_none")]
     actions_left: Option<u32>,
@@ -66,10 +67,10 @@ pub struct ReadingReply {
 }
 
 impl ReadingReply {
-    pub fn new(session: &Session, url: String, title: String, actions_left: u32) -> ReadingReply {
+    pub fn new(session: &Session, url: Redacted, title: Redacted, actions_left: u32) -> ReadingReply {
         ReadingReply {
             success: true,
-            session_id: Some(session.id.to_string()),
+            session_id: Some(Redacted::from_safe(&session.id)),
             url: Some(url),
             title: Some(title),
             actions_left: Some(actions_left),

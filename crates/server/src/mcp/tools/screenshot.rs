@@ -7,6 +7,7 @@ use super::{bad_arguments, base64, describe, page, timeout};
 use browser::Outcome;
 use engine::error::Fault;
 use policy::{Action, ActionKind, ImageFormat, Screenshot};
+use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::{ContentBlock, Tool};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -44,36 +45,44 @@ enum ImageFormatArgument {
     Webp,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct ScreenshotReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
+    session_id: Option<Redacted>,
     /// Fetch the kept picture by this, as the resource stockade://screenshots/ID or at /v1/screenshots/ID; fields and
     /// what was typed are covered in it, and not in the image of this reply
     #[serde(skip_serializing_if = "Option::is_none")]
-    screenshot_id: Option<String>,
+    screenshot_id: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    image_base64: Option<String>,
+    image_base64: Option<EncodedImage>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mime_type: Option<String>,
+    mime_type: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     width: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     height: Option<u32>,
     /// What of a very large page is not in the picture
     #[serde(skip_serializing_if = "Option::is_none")]
-    cut_off: Option<String>,
+    cut_off: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    captured_at: Option<String>,
+    captured_at: Option<Redacted>,
     /// The file on the machine that runs Stockade, until the session closes
     #[serde(skip_serializing_if = "Option::is_none")]
-    persisted_path: Option<String>,
+    persisted_path: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actions_left: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorReply>,
 }
+
+/// A picture in base64. It was masked when it was taken.
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline)]
+struct EncodedImage(String);
+
+impl RedactedFields for EncodedImage {}
 
 pub fn tool() -> Tool {
     describe::<ScreenshotArguments, ScreenshotReply>(
@@ -105,21 +114,23 @@ pub async fn run(call: &Call<'_>, arguments: ScreenshotArguments) -> Result<Tool
         other => return Err(page::unexpected_outcome(other)),
     };
     let encoded = base64(&image.bytes);
-    let text = format!("Session {} · {}x{} pixels", reply.session.id, image.width, image.height);
+    let text = redacted!("Session {} · {}x{} pixels", reply.session.id, image.width, image.height);
     let captured_at = reply.image.as_ref().map_or_else(jiff::Timestamp::now, |stored| stored.captured_at);
     let fields = ScreenshotReply {
         success: true,
-        session_id: Some(reply.session.id.to_string()),
+        session_id: Some(Redacted::from_safe(&reply.session.id)),
         screenshot_id: reply.image.as_ref().map(|stored| stored.id.clone()),
-        image_base64: arguments.include_base64.then(|| encoded.clone()),
-        mime_type: Some(format.mime().to_owned()),
+        image_base64: arguments.include_base64.then(|| EncodedImage(encoded.clone())),
+        mime_type: Some(format.mime().into()),
         width: Some(image.width),
         height: Some(image.height),
         cut_off: image.omitted.map(|o| {
-            format!("{} pixels at the right and {} at the bottom are not in the picture", o.right, o.bottom)
+            redacted!("{} pixels at the right and {} at the bottom are not in the picture", o.right, o.bottom)
         }),
-        captured_at: Some(captured_at.to_string()),
-        persisted_path: reply.image.map(|stored| stored.path.display().to_string()),
+        captured_at: Some(Redacted::from_safe(captured_at)),
+        persisted_path: reply
+            .image
+            .map(|stored| Redacted::outside_sessions(stored.path.display().to_string())),
         actions_left: Some(reply.actions_left),
         error: None,
     };

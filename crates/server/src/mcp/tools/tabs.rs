@@ -3,9 +3,10 @@
 use super::super::server::Call;
 use super::super::tool_reply::{ErrorReply, ToolReply};
 use super::{bad_arguments, describe, page, timeout};
-use browser::{Outcome, TabInfo};
+use browser::{Outcome, RedactedPageText, TabInfo};
 use engine::error::Fault;
 use policy::{Action, ActionKind, TabId, Tabs};
+use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -40,29 +41,29 @@ enum TabsVerb {
     Close,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 pub struct TabsReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    session_id: Option<String>,
+    session_id: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tabs: Option<Vec<TabEntry>>,
     /// The tab in front, which all other tools act on
     #[serde(skip_serializing_if = "Option::is_none")]
-    current: Option<String>,
+    current: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actions_left: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ErrorReply>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize, JsonSchema, RedactedFields)]
 #[schemars(rename = "TabFields")]
 struct TabEntry {
-    tab: String,
+    tab: Redacted,
     /// The page's own words, as the title is
-    url: String,
-    title: String,
+    url: Redacted,
+    title: Redacted,
     current: bool,
 }
 
@@ -96,16 +97,16 @@ pub async fn run(call: &Call<'_>, arguments: TabsArguments) -> Result<ToolReply,
         Outcome::Tabs(tabs) => tabs,
         other => return Err(page::unexpected_outcome(other)),
     };
-    let mut text = format!("Session {}\n", reply.session.id);
+    let mut text = redacted!("Session {}\n", reply.session.id);
     for tab in &tabs {
         let mark = if tab.current { "*" } else { " " };
         let (url, title) = (page::excerpt(&tab.url), page::excerpt(&tab.title));
-        text.push_str(&format!("{mark} {} {url} · {title}\n", tab.id));
+        text.push(redacted!("{} {} {} · {}\n", mark, tab.id, url, title));
     }
     let fields = TabsReply {
         success: true,
-        session_id: Some(reply.session.id.to_string()),
-        current: tabs.iter().find(|tab| tab.current).map(|tab| tab.id.to_string()),
+        session_id: Some(Redacted::from_safe(&reply.session.id)),
+        current: tabs.iter().find(|tab| tab.current).map(|tab| Redacted::from_safe(tab.id)),
         tabs: Some(tabs.into_iter().map(entry_of).collect()),
         actions_left: Some(reply.actions_left),
         error: None,
@@ -113,9 +114,9 @@ pub async fn run(call: &Call<'_>, arguments: TabsArguments) -> Result<ToolReply,
     ToolReply::new(text, &fields)
 }
 
-fn entry_of(TabInfo { id, url, title, current }: TabInfo) -> TabEntry {
-    let (url, title) = (url.as_str().to_owned(), title.as_str().to_owned());
-    TabEntry { tab: id.to_string(), url, title, current }
+fn entry_of(TabInfo { id, url, title, current }: TabInfo<RedactedPageText>) -> TabEntry {
+    let (url, title) = (url.into_redacted(), title.into_redacted());
+    TabEntry { tab: Redacted::from_safe(id), url, title, current }
 }
 
 fn tab_id(text: &str) -> Result<TabId, Fault> {
