@@ -133,19 +133,20 @@ impl TextCutter {
         visible_line(&truncate_url(&masked, limit))
     }
 
-    /// HTML, masked and then cut: each attribute, and the whole.
-    pub fn redact_and_cut_html(&self, html: &str, attribute: usize, limit: usize) -> String {
+    /// HTML, masked and then cut: each attribute, and the whole. Also returns whether the whole was cut.
+    pub fn redact_and_cut_html(&self, html: &str, attribute: usize, limit: usize) -> (String, bool) {
         const ELLIPSIS: char = '…';
         let (masked, is_cut) = self.mask(html, false, UNSAFE_HTML_TAIL);
         let mut html = visible_line(&masked);
         if self.redactor.is_some() {
             html = cut_attributes(&html, attribute);
         }
-        if html.len() > limit || is_cut {
+        let is_cut = is_cut || html.len() > limit;
+        if is_cut {
             html.truncate(cut_at(&html, limit.saturating_sub(ELLIPSIS.len_utf8())));
             html.push(ELLIPSIS);
         }
-        html
+        (html, is_cut)
     }
 
     /// Masks a text, and drops its end if it was cut there. Also returns whether it was.

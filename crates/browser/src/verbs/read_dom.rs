@@ -58,8 +58,8 @@ impl Browser {
                 deadline,
             )
             .await?;
-        let html = text.redact_and_cut_html(&source.html, MAX_ATTRIBUTE, bytes);
-        let truncated = source.truncated || source.html.len() > bytes;
+        let (html, is_cut) = text.redact_and_cut_html(&source.html, MAX_ATTRIBUTE, bytes);
+        let truncated = source.truncated || is_cut;
         let state = self.state();
         Ok(CleanedHtml { url: state.url, title: state.title, html: PageText::new(&html), truncated })
     }

@@ -340,7 +340,7 @@ impl Driver {
 
 /// Records the error code for the table of codes.
 fn note(error: &BrowserError) {
-    seen(&error.code().to_string());
+    seen(error.code().to_string());
 }
 
 fn code_of(came: Result<Outcome, BrowserError>) -> String {

@@ -111,16 +111,16 @@ fn html_is_masked_before_its_attributes_and_its_end_are_cut() {
     let cutter = cutter();
     for before in 280..302 {
         let html = format!("<a title=\"{}\" href=\"x\">{}</a>", padded(before), "text ".repeat(30));
-        let shown = cutter.redact_and_cut_html(&html, 300, 4_000);
+        let (shown, _) = cutter.redact_and_cut_html(&html, 300, 4_000);
         check_clean(&shown, &format!("an attribute at {before}"));
         assert!(shown.contains("…\" href=\"x\">text"), "{shown}");
         let html = format!("<p>{}</p>", padded(before));
-        let shown = cutter.redact_and_cut_html(&html, 300, 300);
+        let (shown, is_cut) = cutter.redact_and_cut_html(&html, 300, 300);
         check_clean(&shown, &format!("HTML at {before}"));
-        assert!(shown.len() <= 300 && shown.ends_with('…'), "{shown}");
+        assert!(is_cut && shown.len() <= 300 && shown.ends_with('…'), "{shown}");
     }
     let plain = "<a title=\"A\">text</a>";
-    assert_eq!(cutter.redact_and_cut_html(plain, 300, 300), plain);
+    assert_eq!(cutter.redact_and_cut_html(plain, 300, 300), (plain.to_owned(), false));
 }
 
 #[test]
