@@ -5,7 +5,7 @@ mod redaction;
 
 pub use page_text::{AttributedText, FENCE_BYTES, PageText, mark_page_text, page_block};
 pub(crate) use redaction::{HTML_SLACK, Limit, MAX_DECODED_TEXT, MAX_URL, TextCutter};
-pub use redaction::{TEXT_SLACK, TextRedactor};
+pub use redaction::{ScriptTextLimits, TEXT_SLACK, TextRedactor};
 
 use redact::is_invisible;
 use url::Url;

@@ -49,9 +49,9 @@ pub(crate) struct TextCutter {
     mark: Arc<str>,
 }
 
-/// The first argument of each call of the page script.
-#[derive(Debug, Serialize)]
-pub(crate) struct ScriptTextLimits {
+/// The first argument of each call of the page script, and none in a session without secrets.
+#[derive(Clone, Debug, Serialize)]
+pub struct ScriptTextLimits {
     slack: usize,
     mark: String,
     tail: usize,
