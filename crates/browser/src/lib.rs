@@ -36,10 +36,12 @@ pub use lifecycle::{Display, LaunchOptions, Resumed, launch_flags};
 pub use screenshot::{OmittedPixels, ScreenshotImage, ScreenshotMask};
 pub use snapshot::{
     CallerId, Content, InteractiveElement, JsonTree, NodeStates, PatternError, SearchMatch, SearchResult,
-    Snapshot, TextRedactor, TreeNode, header_line_bytes,
+    Snapshot, TreeNode, header_line_bytes,
 };
 pub use state::{Incident, PageEvent, PageEventKind, PageEvents};
-pub use text::{AttributedText, FENCE_BYTES, PageText, RedactedPageText, mark_page_text, page_block};
+pub use text::{
+    AttributedText, FENCE_BYTES, PageText, RedactedPageText, TEXT_SLACK, TextRedactor, mark_page_text, page_block,
+};
 pub use verbs::{
     CleanedHtml, MarkedScreenshot, Outcome, PageAfterAction, PendingDialog, RecordableScreenshot,
     RedactedOutcome, ReplyOptions, TabInfo,

@@ -7,8 +7,9 @@ use crate::{
     cdp::{Command, Connection, PendingReply, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
     error::BrowserError,
-    snapshot::{SnapshotStore, TextRedactor},
+    snapshot::SnapshotStore,
     state::{PageEvents, SharedState, State, TabEnd},
+    text::{TextCutter, TextRedactor},
 };
 use serde::Serialize;
 use std::{
@@ -95,8 +96,8 @@ impl Browser {
         let state = self.shared.lock();
         let ended = state.ended.is_some();
         state.tab.as_ref().map_or_else(TabState::default, |tab| TabState {
-            url: tab.url.clone(),
-            title: tab.title.clone(),
+            url: state.shown_url(tab),
+            title: state.shown_title(tab),
             ended,
         })
     }
@@ -113,11 +114,12 @@ impl Browser {
 
     /// From now on. It is called at every reading, so what it redacts may grow.
     pub fn set_text_redactor(&self, redactor: TextRedactor) {
-        self.shared.lock().text_redactor = Some(redactor);
+        self.shared.lock().set_text_cutter(TextCutter::new(redactor));
     }
 
-    pub(crate) fn text_redactor(&self) -> Option<TextRedactor> {
-        self.shared.lock().text_redactor.clone()
+    /// Masks and cuts text of pages.
+    pub(crate) fn text_cutter(&self) -> TextCutter {
+        self.shared.lock().text.clone()
     }
 
     pub fn page_events(&self) -> PageEvents {

@@ -1,14 +1,14 @@
 //! Text from Chromium, bounded while it is decoded: a compromised renderer must not fill the driver's memory.
 
-use crate::text::{cut_at, truncate_url};
+use crate::text::{MAX_DECODED_TEXT, cut_at, truncate_url};
 use serde::{Deserialize, Deserializer, de::Error};
 use std::{fmt, ops::Deref};
 use zeroize::Zeroizing;
 
 /// Chromium's own ids have at most 64 bytes; a message with a longer one is not decoded.
 pub(super) const MAX_ID: usize = 128;
-/// Titles, messages and URLs come from pages; longer ones are truncated.
-const MAX_TEXT: usize = 8 * 1024;
+/// Titles, messages and URLs come from pages; longer ones are truncated. Less is shown of them, once they are masked.
+const MAX_TEXT: usize = MAX_DECODED_TEXT;
 
 /// Names a frame, a target, a document or a context.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]

@@ -6,6 +6,7 @@ use super::{
     connection::MAX_MESSAGE_BYTES,
     headers::{IssuedHeaders, RequestHeaders, ResponseHeaders},
 };
+use crate::text::ScriptTextLimits;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -136,7 +137,7 @@ commands! {
     "Runtime.callFunctionOn" CallForNode<'a> {
         function_declaration: &'a str,
         unique_context_id: &'a str,
-        arguments: [ByValue<'a, usize>; 1],
+        arguments: (ByValue<'a, Option<ScriptTextLimits>>, ByValue<'a, usize>),
         object_group: &'static str,
         silent: bool,
     } -> Evaluated<IgnoredAny>;

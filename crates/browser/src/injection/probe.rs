@@ -95,6 +95,7 @@ impl Browser {
             let url = PageText::new(wanted.url.as_str());
             return Err(BrowserError::NavigationFailed { url, net_error: format!("HTTP {status}") });
         }
+        // The engine compares it with what a login shows; no agent reads it, so it is not masked.
         reply.text.truncate(cut_at(&reply.text, MAX_TEXT));
         Ok(ProbeResult { final_url: self.state().url, status: reply.status, text: reply.text })
     }

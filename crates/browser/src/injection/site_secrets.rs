@@ -150,10 +150,11 @@ impl Browser {
             entries: MAX_STORAGE_ENTRIES,
             units: MAX_STORAGE_BYTES,
         };
+        let limits = self.text_cutter().script_limits();
         let command = p::CallFunction::<_, DocumentStorage> {
             function_declaration: ScriptFunction::ReadWebStorage.declaration(),
             unique_context_id: document.world.as_deref()?,
-            arguments: [p::ByValue { value: &request }],
+            arguments: (p::ByValue { value: &limits }, p::ByValue { value: &request }),
             return_by_value: true,
             await_promise: false,
             silent: true,

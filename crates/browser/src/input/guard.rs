@@ -96,7 +96,7 @@ impl Browser {
             if !report.stopped {
                 return Ok(());
             }
-            by = report.by.map(AttributedText::Page).or(by);
+            by = self.covering_text(report.by).or(by);
             if report.began {
                 // A part of it had its effect, and would have it twice.
                 break;
@@ -188,7 +188,7 @@ impl Browser {
         let report = self.disarm(&main, sent.is_ok(), true, deadline).await;
         sent?;
         if report.stopped {
-            Err(TargetProblem::Focus.into_error("the page", report.by.map(AttributedText::Page)))
+            Err(TargetProblem::Focus.into_error("the page", self.covering_text(report.by)))
         } else {
             Ok(())
         }

@@ -9,7 +9,6 @@ use crate::{
     page::ScriptCallError,
     script::ScriptFunction,
     targeting::{Element, TargetProblem},
-    text::{AttributedText, PageText},
 };
 use policy::{Chord, ENTER, Key, Modifiers};
 use serde::{Deserialize, Serialize};
@@ -18,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Deserialize)]
 struct FieldReply {
     problem: Option<TargetProblem>,
-    by: Option<PageText>,
+    by: Option<String>,
 }
 
 /// One key going down and up again.
@@ -98,7 +97,7 @@ impl Browser {
         match self.call_script(&element.frame, function, argument, deadline).await {
             Ok(FieldReply { problem: None, .. }) => Ok(()),
             Ok(FieldReply { problem: Some(problem), by }) => {
-                Err(problem.into_error(&element.reference, by.map(AttributedText::Page)))
+                Err(problem.into_error(&element.reference, self.covering_text(by)))
             }
             Err(ScriptCallError::Gone) => Err(element.stale()),
             Err(ScriptCallError::Failed(error)) => Err(error),

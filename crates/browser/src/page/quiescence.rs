@@ -7,7 +7,6 @@ use crate::{
     error::BrowserError,
     script::ScriptFunction,
     snapshot::{FrameReply, SettledPage},
-    text::PageText,
 };
 use futures_util::future::join;
 use serde::{Deserialize, Serialize};
@@ -34,14 +33,14 @@ pub(crate) struct InputReport {
     pub began: bool,
     /// The guard blocked some of it; `by` is what would have received it.
     pub stopped: bool,
-    pub by: Option<PageText>,
+    pub by: Option<String>,
 }
 
 #[derive(Deserialize)]
 struct QuiescenceReply {
     began: bool,
     stopped: bool,
-    by: Option<PageText>,
+    by: Option<String>,
     snapshot: Option<FrameReply>,
     same: bool,
     count: Option<usize>,
@@ -156,10 +155,11 @@ impl Browser {
             let (reply, in_chromium) = join(call, self.count_nodes(&renderer.session, limit)).await;
             (reply?, in_chromium)
         };
+        let text = self.text_cutter();
         let all_roots_known =
             if is_counted { reply.same } else { in_chromium.is_some() && in_chromium == reply.count };
         if let Some(snapshot) =
-            reply.snapshot.take().and_then(|read| read.into_snapshot(prefix, known.as_ref()))
+            reply.snapshot.take().and_then(|read| read.into_snapshot(prefix, known.as_ref(), &text))
         {
             self.set_frame_baseline(frame, &snapshot, false);
             let settled = SettledPage { frames: frames.to_vec(), snapshot };

@@ -8,7 +8,7 @@ use crate::{
     script,
     script::ScriptFunction,
     state::FrameWorld,
-    text::{AttributedText, PageText},
+    text::{AttributedText, Limit, PageText, TextCutter},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::marker::PhantomData;
@@ -17,6 +17,8 @@ use std::marker::PhantomData;
 const MAX_ATTEMPTS: usize = 4;
 /// In bytes. The longest regular reply is a search, with 600 refs and eight names.
 pub(crate) const MAX_SCRIPT_REPLY: usize = 128 << 10;
+/// The same in a session with secrets, where texts are sent with slack. A search sends a million characters to be checked.
+const MAX_SCRIPT_REPLY_WITH_SLACK: usize = 8 << 20;
 
 /// Bytes of the error of a page that makes the script fail.
 const MAX_REASON: usize = 300;
@@ -66,13 +68,16 @@ impl Browser {
         argument: &A,
         deadline: Deadline,
     ) -> Result<T, ScriptCallError> {
+        let text = self.text_cutter();
+        let limits = text.script_limits();
+        let max_reply = self.max_script_reply(max_reply);
         for _ in 0..MAX_ATTEMPTS {
             let Some((session, world)) = self.script_world(frame, deadline).await? else { continue };
             tracing::trace!(function = function.name(), "calling the page script");
             let command = p::CallFunction {
                 function_declaration: function.declaration(),
                 unique_context_id: &world.unique,
-                arguments: [p::ByValue { value: argument }],
+                arguments: (p::ByValue { value: &limits }, p::ByValue { value: argument }),
                 return_by_value: true,
                 await_promise: true,
                 silent: true,
@@ -80,7 +85,7 @@ impl Browser {
                 returns: PhantomData,
             };
             match self.connection.call(Some(&session), &command, deadline.at).await {
-                Ok(evaluated) => return returned_value(evaluated),
+                Ok(evaluated) => return returned_value(evaluated, &text),
                 Err(error) if error.is_context_lost() => self.forget_world(frame, &world),
                 // An out-of-process frame may go at any time; the end of the tab itself is reported.
                 Err(CallError::Detached { .. } | CallError::Crashed { .. })
@@ -90,7 +95,7 @@ impl Browser {
                 }
                 // The script does not reply like this: the renderer is compromised.
                 Err(CallError::Decode { source, .. }) => {
-                    let reason = AttributedText::Page(PageText::cut(&source.to_string(), MAX_REASON));
+                    let reason = page_words(&source.to_string(), &text);
                     return Err(ScriptCallError::Failed(BrowserError::PageScript { reason }));
                 }
                 Err(error) => {
@@ -99,6 +104,13 @@ impl Browser {
             }
         }
         Err(ScriptCallError::Gone)
+    }
+
+    fn max_script_reply(&self, without_slack: usize) -> usize {
+        match self.text_cutter().redactor() {
+            Some(_) => without_slack.max(MAX_SCRIPT_REPLY_WITH_SLACK),
+            None => without_slack,
+        }
     }
 
     /// The isolated world of the script, created if the document has none. `None`: try again.
@@ -215,19 +227,25 @@ impl Browser {
         let Some(handle) = unless_gone(resolved, deadline)?.and_then(|node| node.object.object_id) else {
             return Ok(None);
         };
+        let text = self.text_cutter();
+        let limits = text.script_limits();
         let command = p::CallFunction::<_, T> {
             function_declaration: function.declaration(),
             // Chromium refuses a handle of another world, so the page itself is never called.
             unique_context_id: &world.unique,
-            arguments: (p::ByHandle { object_id: &handle }, p::ByValue { value: argument }),
+            arguments: (
+                p::ByValue { value: &limits },
+                p::ByHandle { object_id: &handle },
+                p::ByValue { value: argument },
+            ),
             return_by_value: true,
             await_promise: false,
             silent: true,
-            max_reply: MAX_SCRIPT_REPLY,
+            max_reply: self.max_script_reply(MAX_SCRIPT_REPLY),
             returns: PhantomData,
         };
         let reply = self.connection.call(to, &command, deadline.at).await;
-        unless_gone(reply, deadline)?.map(returned_value).transpose()
+        unless_gone(reply, deadline)?.map(|reply| returned_value(reply, &text)).transpose()
     }
 }
 
@@ -239,12 +257,17 @@ fn unless_gone<T>(result: Result<T, CallError>, deadline: Deadline) -> Result<Op
     }
 }
 
-fn returned_value<T>(evaluated: p::Evaluated<T>) -> Result<T, ScriptCallError> {
+/// Words that a page may have caused.
+fn page_words(words: &str, text: &TextCutter) -> AttributedText {
+    AttributedText::Page(PageText::new(&text.redact_and_cut(words, Limit::Bytes(MAX_REASON))))
+}
+
+fn returned_value<T>(evaluated: p::Evaluated<T>, text: &TextCutter) -> Result<T, ScriptCallError> {
     let failed = |reason: AttributedText| ScriptCallError::Failed(BrowserError::PageScript { reason });
     if let Some(details) = evaluated.exception_details {
         let thrown = details.exception.map(|thrown| thrown.description).filter(|text| !text.is_empty());
         let thrown = thrown.unwrap_or(details.text);
-        return Err(failed(AttributedText::Page(PageText::cut(&thrown, MAX_REASON))));
+        return Err(failed(page_words(&thrown, text)));
     }
     evaluated.result.value.ok_or_else(|| failed(AttributedText::Driver("the script returned nothing")))
 }

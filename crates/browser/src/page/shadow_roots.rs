@@ -360,10 +360,11 @@ impl Browser {
         limit: Deadline,
     ) -> Result<Vec<i64>, ScriptCallError> {
         let failed = |error| ScriptCallError::Failed(limit.error(error));
+        let limits = self.text_cutter().script_limits();
         let tree = p::CallForNode {
             function_declaration: ScriptFunction::QueuedTree.declaration(),
             unique_context_id: &world.unique,
-            arguments: [p::ByValue { value: &at }],
+            arguments: (p::ByValue { value: &limits }, p::ByValue { value: &at }),
             object_group: p::HANDLES,
             silent: true,
         };

@@ -14,7 +14,7 @@ import {
   hasNonEmpty, INPUT_ROLES, isEditingHost, labelledByElements, MAX_REFERENCES, NO_ELEMENTS, roleOf,
 } from './roles.js';
 import { isMasked, isMaskedBy, isMaskedText, isSecret } from './secret_fields.js';
-import { normalizeText } from './text.js';
+import { boundText, markCut, withSlack } from './text.js';
 import { textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 
 export const MAX_NAME = 300;
@@ -64,13 +64,15 @@ const readContent = (root, { exclude, referenced, whole }) => {
   const only = singleTextChild(root);
   if (only !== null) {
     if (isWithheld(only, false)) return '';
-    return normalizeText(characterData(only), MAX_NAME).trim();
+    return boundText(characterData(only), MAX_NAME).trim();
   }
   const item = NESTING_ITEM_ROLES.has(roleOf(root));
   let text = '';
+  let isCut = false;
+  const most = withSlack(MAX_NAME) * 2;
   /** @type {(Node | string | TitleFallback)[]} */
   const stack = [root];
-  while (stack.length && text.length < MAX_NAME * 2 && nodesNamed < MAX_NAME_NODES) {
+  while (stack.length && text.length < most && nodesNamed < MAX_NAME_NODES) {
     const node = /** @type {Node | string | TitleFallback} */ (stack.pop());
     if (typeof node === 'string') { text += node; continue; }
     if (node instanceof TitleFallback) {
@@ -80,7 +82,10 @@ const readContent = (root, { exclude, referenced, whole }) => {
     }
     nodesNamed += 1;
     if (isText(node)) {
-      if (!isWithheld(node, whole)) text += characterData(node).slice(0, MAX_NAME * 2);
+      if (isWithheld(node, whole)) continue;
+      const data = characterData(node);
+      isCut ||= data.length > most;
+      text += data.slice(0, most);
       continue;
     }
     if (!isElement(node)) continue;
@@ -108,7 +113,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
     }
     if (drawn && visible === true) text += generatedNamePart(node, '::before');
   }
-  return normalizeText(text, MAX_NAME).trim();
+  return boundText(markCut(text, isCut || stack.length > 0), MAX_NAME).trim();
 };
 
 // While a snapshot names an element: whether parts of its name are visible, invisible, and equal to what is drawn.
@@ -333,7 +338,7 @@ const ROLES_WITHOUT_TITLE_NAME = new Set(['caption', 'code', 'definition', 'para
 export const TEXT_ENTRY_ROLES = new Set(['combobox', 'searchbox', 'spinbutton', 'textbox']);
 
 /** @param {Element} el @param {string} role */
-export const nameOf = (el, role) => normalizeText(authorName(el) || fallbackName(el, role), MAX_NAME).trim();
+export const nameOf = (el, role) => boundText(authorName(el) || fallbackName(el, role), MAX_NAME).trim();
 
 // The name of an element without an author's name: content, title, placeholder.
 /** @param {Element} el @param {string} role */
@@ -359,24 +364,24 @@ const valueOf = (el, role) => (isSecret(el) ? null : nonSecretValue(el, role));
 /** @param {Element} el @param {string} role @returns {string | null} */
 export const nonSecretValue = (el, role) => {
   if (!valuesExposed) return null;
-  if (el instanceof HTMLTextAreaElement) return normalizeText(TEXTAREA.value(el), MAX_VALUE);
+  if (el instanceof HTMLTextAreaElement) return boundText(TEXTAREA.value(el), MAX_VALUE);
   if (el instanceof HTMLInputElement) {
     const kind = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
     if (kind === 'button' || kind === 'checkbox' || kind === 'radio' || kind === '') return null;
-    return normalizeText(INPUT.value(el), MAX_VALUE);
+    return boundText(INPUT.value(el), MAX_VALUE);
   }
   if (el instanceof HTMLSelectElement) {
     const chosen = Array.from(SELECT.selected(el)).slice(0, MAX_SELECTED).map((option) => OPTION.label(option));
-    return normalizeText(chosen.join(', '), MAX_VALUE);
+    return boundText(chosen.join(', '), MAX_VALUE);
   }
   if (isHtml(el) && isEditingHost(el)) return readableText(el);
   if (RANGE_ROLES.has(role)) {
     const value = attribute(el, 'aria-valuetext') ?? attribute(el, 'aria-valuenow') ?? attribute(el, 'value');
-    return normalizeText(value ?? '', MAX_VALUE);
+    return boundText(value ?? '', MAX_VALUE);
   }
   if (role === 'textbox' || role === 'searchbox') return readableText(el);
   return null;
 };
 
 /** @param {HTMLOptionElement} option */
-export const optionLabel = (option) => normalizeText(OPTION.label(option), MAX_NAME).trim();
+export const optionLabel = (option) => boundText(OPTION.label(option), MAX_NAME).trim();

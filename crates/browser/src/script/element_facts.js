@@ -1,6 +1,6 @@
 // Facts about one element: role, name, link, form. The gate decides on them.
 
-import { nameOf, optionLabel } from './accessible_name.js';
+import { MAX_NAME, nameOf, optionLabel } from './accessible_name.js';
 import { isEditable } from './aria_states.js';
 import { attribute, flatParent, formOf, hasAttribute, inputType, tagOf } from './flat_tree.js';
 import {
@@ -11,7 +11,7 @@ import {
 import { refOf } from './refs.js';
 import { roleOf } from './roles.js';
 import { isSecret } from './secret_fields.js';
-import { normalizeText, truncateUrl } from './text.js';
+import { boundText, shownText, truncateUrl, withSlack } from './text.js';
 import { visibleText } from './visible_text.js';
 
 /** @param {Element} el */
@@ -19,7 +19,7 @@ export const describeElement = (el) => {
   const role = roleOf(el);
   const name = role ? nameOf(el, role) : '';
   const id = attribute(el, 'id');
-  return normalizeText(`${role || tagOf(el)}${name ? ` "${name}"` : id ? ` #${id}` : ''}`, 120);
+  return boundText(`${role || tagOf(el)}${name ? ` "${name}"` : id ? ` #${id}` : ''}`, 120);
 };
 
 /** @param {Element} el */
@@ -56,6 +56,8 @@ const defaultButton = (el, form) => {
 /** @param {Element} el */
 const isNonSubmitButton = (el) => el instanceof HTMLButtonElement || ['button', 'reset'].includes(inputType(el) ?? '');
 
+// Any other is a GET.
+const METHODS = ['get', 'post', 'dialog'];
 /** @param {Element} el */
 export const formFacts = (el) => {
   const form = formOf(el);
@@ -66,8 +68,8 @@ export const formFacts = (el) => {
   const action = by && hasAttribute(by, 'formaction') ? resolveUrl(attribute(by, 'formaction') ?? '') : FORM.action(form);
   const verb = (by && attribute(by, 'formmethod')) || FORM.method(form);
   return {
-    method: verb.toLowerCase().slice(0, 16),
-    action: truncateUrl(action, 2000),
+    method: METHODS.find((method) => method === verb.toLowerCase()) ?? 'get',
+    action: truncateUrl(action, withSlack(2000)),
     payment: hasCardField(form),
     button: other && { name: nameOf(other, 'button'), text: visibleText(other, 200) },
   };
@@ -125,22 +127,35 @@ export const closestLinkUrl = (el) => {
 
 // All options of a list: a key press may select any of them.
 const MAX_CHOICES_LENGTH = 2000;
-/** @param {HTMLSelectElement} list */
+/** @param {HTMLSelectElement} list @returns {JoinedText} */
 const listChoices = (list) => {
-  let text = '';
+  /** @type {JoinedText} */
+  const text = { parts: [], separator: ' · ' };
+  let length = 0;
   for (const option of selectOptions(list)) {
-    if (text.length > MAX_CHOICES_LENGTH) break;
-    text += `${text && ' · '}${optionLabel(option)}`;
+    if (length > MAX_CHOICES_LENGTH) break;
+    const label = optionLabel(option);
+    text.parts.push([MAX_NAME, label]);
+    length += text.separator.length + Math.min(label.length, MAX_NAME);
   }
-  return text.slice(0, MAX_CHOICES_LENGTH);
+  return text;
 };
 
 // The visible text of an element, and its tooltip.
-/** @param {Element} el */
+const MAX_FACT_TEXT = 200;
+/** @param {Element} el @returns {JoinedText} */
 const textAndTitle = (el) => {
-  const [text, title] = [visibleText(el, 200), normalizeText(attribute(el, 'title') ?? '', 200).trim()];
-  return title === '' || text.includes(title) ? text : `${text} ${title}`.trim();
+  const text = visibleText(el, MAX_FACT_TEXT);
+  const title = boundText(attribute(el, 'title') ?? '', MAX_FACT_TEXT).trim();
+  return joinTexts(shownText(text, MAX_FACT_TEXT).includes(shownText(title, MAX_FACT_TEXT)) ? [text] : [text, title]);
 };
+
+// The driver cuts each of them.
+/** @param {string[]} texts @returns {JoinedText} */
+const joinTexts = (texts) => ({
+  parts: [...new Set(texts)].filter(Boolean).map((text) => [MAX_FACT_TEXT, text]),
+  separator: ' ',
+});
 
 /** @param {string} prefix @param {Element} el */
 export const collectFacts = (prefix, el) => {
@@ -156,7 +171,7 @@ export const collectFacts = (prefix, el) => {
     input_type: inputType(el),
     editable: isEditable(el),
     secret,
-    href: href === null ? null : truncateUrl(href, 2000),
+    href: href === null ? null : truncateUrl(href, withSlack(2000)),
     form: formFacts(el),
     form_state: hashFormState(el),
   };

@@ -11,7 +11,7 @@ import { characterData, documentElement, isConnected, isElement, isText, matches
 import { elementsByRef, isInThisDocument, lastDescriptions, lastRef, refOf } from './refs.js';
 import { INTERACTIVE, roleOf } from './roles.js';
 import { isTreeUnchanged } from './secret_fields.js';
-import { normalizeText } from './text.js';
+import { boundText, normalizeText, shownText } from './text.js';
 import { walk } from './tree_walk.js';
 import { visibleText } from './visible_text.js';
 
@@ -24,7 +24,7 @@ export const describeStaleRef = ({ prefix, number, options }) => {
   const was = lastDescriptions.get(number) ?? null;
   if (el && isConnected(el)) return { fate: 'moved', ...was };
   if (!was) return { fate: 'removed' };
-  const now = findElements({ prefix, by: { kind: 'role', ...was }, index: 0, look: null, options });
+  const now = findElements({ prefix, by: { kind: 'role', role: was.role, name: shownText(was.name, MAX_NAME) }, index: 0, look: null, options });
   return { fate: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
 };
 const MAX_FOUND = 200;
@@ -54,12 +54,12 @@ const SEARCHES = {
       if (!shown) return;
       if (matchesRole(role, shown)) {
         const elName = nameOf(el, roleOf(el) || 'button');
-        const tier = matchTier(elName, wanted, lower);
+        const tier = matchTier(shownText(elName, MAX_NAME), wanted, lower);
         if (tier < 0) found.near(shown, elName);
         else found.add(tier, el);
       } else if (lower && INTERACTIVE.has(shown)) {
         const elName = nameOf(el, shown);
-        if (elName.toLowerCase().includes(lower)) found.near(shown, elName);
+        if (shownText(elName, MAX_NAME).toLowerCase().includes(lower)) found.near(shown, elName);
       }
     };
     return { visit, text: () => {} };
@@ -93,13 +93,13 @@ const SEARCHES = {
         if (typeof node === 'string' || node instanceof GeneratedContent || !isText(node)) return;
         const parent = flatParent(node);
         if (!parent || !isElement(parent)) return;
-        const own = normalizeText(characterData(node), MAX_NAME).trim();
+        const own = shownText(boundText(characterData(node), MAX_NAME).trim(), MAX_NAME);
         if (!touches(own)) return;
         const meant = intendedTarget(parent, null) ?? parent;
         if (seen.has(meant)) return;
         // Visible text costs more to compute than text content.
         /** @param {Element} el */
-        const shown = (el) => (readableText(el).toLowerCase().includes(lower) ? visibleText(el, MAX_NAME) : '');
+        const shown = (el) => (shownText(readableText(el), MAX_NAME).toLowerCase().includes(lower) ? shownText(visibleText(el, MAX_NAME), MAX_NAME) : '');
         const around = shown(parent);
         const texts = [around.includes(own) ? own : '', around, meant === parent ? '' : shown(meant)];
         const tiers = texts.filter(Boolean).map((text) => matchTier(text, wanted, lower)).filter((tier) => tier >= 0);
@@ -111,8 +111,9 @@ const SEARCHES = {
 
 // The name and the visible text of a match, for the driver to check whether it may be returned.
 const MAX_CHECKED_LENGTH = 2000;
+const MAX_CHECKED_TOTAL = 1000000;
 /** @param {Element} el */
-const textToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MAX_CHECKED_LENGTH)}`.slice(0, 2 * MAX_CHECKED_LENGTH).toWellFormed();
+const textToCheck = (el) => `${nameOf(el, roleOf(el))}\n${visibleText(el, MAX_CHECKED_LENGTH)}`.toWellFormed();
 
 /** @param {FindRequest} request @returns {FindReply} */
 export const findElements = ({ prefix, by, index, look: how, words, options }) => {
@@ -139,7 +140,21 @@ export const findElements = ({ prefix, by, index, look: how, words, options }) =
   const root = documentElement(document);
   if (root) found.complete = walk(root, visit, (node) => search.text(node, collect), () => {}).complete;
   kept.forEach((els, tier) => { for (const el of els) tiers[tier].push(`${prefix}e${refOf(el)}`); });
-  if (words) found.words = kept.map((els) => els.map(textToCheck));
+  if (words) {
+    // The driver drops matches without their words.
+    let length = 0;
+    found.words = kept.map((els) => {
+      /** @type {string[]} */
+      const texts = [];
+      for (const el of els) {
+        if (length > MAX_CHECKED_TOTAL) break;
+        const text = textToCheck(el);
+        length += text.length;
+        texts.push(text);
+      }
+      return texts;
+    });
+  }
   const best = kept.find((els) => els.length);
   if (how && best && index < best.length) {
     const looked = checkActionability(prefix, best[index], how);

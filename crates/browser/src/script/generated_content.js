@@ -6,6 +6,7 @@ import {
   adoptedStyleSheets, groupRules, importedSheet, selectorText, styleRules, styleSheets,
 } from './intrinsics.js';
 import { readableRules } from './stylesheets.js';
+import { markCut, withSlack } from './text.js';
 import { isGeneratedInvisible } from './text_visibility.js';
 
 // A page with more rules is assumed to generate content everywhere.
@@ -77,7 +78,8 @@ export const generatedContent = (el, where) => {
   const content = style.content;
   if (content === 'none' || content === 'normal' || content === '') return null;
   if (style.display === 'none' || style.visibility !== 'visible') return null;
-  const { text, drawn, spaced } = generatedText(el, content.slice(0, MAX_GENERATED));
+  const most = withSlack(MAX_GENERATED);
+  const { text, drawn, spaced } = generatedText(el, content.slice(0, most), content.length > most);
   if (!text && !drawn) return null;
   const [before, after] = style.display === 'inline' && !spaced ? ['', ''] : [' ', ' '];
   return new GeneratedContent(text && before + text + after, before + drawn + after, isGeneratedInvisible(el, style));
@@ -85,11 +87,11 @@ export const generatedContent = (el, where) => {
 
 /** @type {Record<string, string>} */
 const QUOTES = { 'open-quote': '“', 'close-quote': '”' };
-/** @param {Element} el @param {string} content */
-const generatedText = (el, content) => {
+/** @param {Element} el @param {string} content @param {boolean} isCut */
+const generatedText = (el, content, isCut) => {
   // The alternative text follows a slash.
   const alternative = /\/((?:\s*"(?:[^"\\]|\\.)*")+)\s*$/.exec(content);
-  const drawn = contentText(el, alternative ? content.slice(0, alternative.index) : content);
+  const drawn = markCut(contentText(el, alternative ? content.slice(0, alternative.index) : content), isCut);
   return { text: alternative ? contentText(el, alternative[1]) : drawn, drawn, spaced: alternative !== null };
 };
 

@@ -1,6 +1,6 @@
 // Hit tests: what a click at a point would activate.
 
-import { nameOf } from './accessible_name.js';
+import { MAX_NAME, nameOf } from './accessible_name.js';
 import { isActionable } from './aria_states.js';
 import { closestLinkUrl, collectFacts, describeElement, formFacts, linkUrl } from './element_facts.js';
 import { flatParent, isInside, shadowRootOf, tagOf } from './flat_tree.js';
@@ -92,8 +92,14 @@ const MAX_INNER_TARGETS = 3;
 export const collectFactsAt = (prefix, hit, el) => {
   const { control, inside } = activationTarget(hit, el);
   const facts = collectFacts(prefix, control ?? el);
-  const words = inside.slice(0, MAX_INNER_TARGETS).flatMap((at) => [nameOf(at, roleOf(at) || 'button'), visibleText(at, 200)]);
-  facts.text = [...new Set([...words, facts.text])].filter(Boolean).join(' ');
+  const inner = inside.slice(0, MAX_INNER_TARGETS);
+  if (inner.length) {
+    /** @type {JoinedText['parts']} */
+    const words = inner.flatMap((at) => [[MAX_NAME, nameOf(at, roleOf(at) || 'button')], [200, visibleText(at, 200)]]);
+    const texts = new Map([...words, ...facts.text.parts].map(([limit, text]) => [text, limit]));
+    texts.delete('');
+    facts.text = { parts: Array.from(texts, ([text, limit]) => [limit, text]), separator: facts.text.separator };
+  }
   if (control && control !== el && !isInside(control, el)) facts.element = `${prefix}e${refOf(el)}`;
   return facts;
 };

@@ -22,6 +22,7 @@ import {
 } from './select_options.js';
 import { waitUntilSettled } from './settle.js';
 import { takeSnapshot } from './snapshot.js';
+import { setTextLimits } from './text.js';
 import { readWebStorage } from './web_storage.js';
 
 // One name a line. Rust must call each of them: a variant of `ScriptFunction` that is never used does not compile.
@@ -64,9 +65,17 @@ const FUNCTIONS = {
   waitUntilSettled,
 };
 
+// Each call from Rust begins with the limits of texts.
+/** @param {(...given: any[]) => unknown} called */
+const withLimits = (called) => /** @param {TextLimits | null} limits @param {any[]} given */ (limits, ...given) => {
+  setTextLimits(limits);
+  return called(...given);
+};
+
 // Called by the tests that compare snapshots with Chromium's accessibility tree.
 const TEST_FUNCTIONS = { shadowRootOf };
 
+const callable = Object.fromEntries(Object.entries(FUNCTIONS).map(([name, called]) => [name, withLimits(called)]));
 observeRoot(document);
 sweepFields();
-Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ...FUNCTIONS, ...TEST_FUNCTIONS }) });
+Object.defineProperty(globalThis, 'stockade', { value: Object.freeze({ ...callable, ...TEST_FUNCTIONS }) });

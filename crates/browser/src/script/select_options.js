@@ -9,7 +9,7 @@ import {
 import { elementByRef, refOf } from './refs.js';
 import { roleOf } from './roles.js';
 import { isSecret } from './secret_fields.js';
-import { normalizeText } from './text.js';
+import { markCut, normalizeText, shownText, withSlack } from './text.js';
 
 const MAX_OPTIONS_LISTED = 10;
 /** @param {HTMLOptionElement} option */
@@ -26,14 +26,18 @@ const findOption = (all, wanted, { hidden, read }) => {
   const options = read === null ? all : all.filter((_, at) => at < read && !hidden.includes(at));
   const label = normalizeText(wanted.label ?? '', MAX_NAME).trim();
   const lower = label.toLowerCase();
-  const tiers = [0, 1, 2].map((tier) => options.find((option) => matchTier(optionLabel(option), label, lower) === tier));
+  const tiers = [0, 1, 2].map((tier) => options.find((option) => matchTier(shownText(optionLabel(option), MAX_NAME), label, lower) === tier));
   return tiers.find(Boolean) ?? null;
 };
 
 // An option as it is decided on: its label, and the value it submits.
 const MAX_OPTION_VALUE = 300;
 /** @param {HTMLOptionElement} option */
-const optionFacts = (option) => ({ label: optionLabel(option), value: OPTION.value(option).slice(0, MAX_OPTION_VALUE) });
+const optionFacts = (option) => {
+  const value = OPTION.value(option);
+  const most = withSlack(MAX_OPTION_VALUE);
+  return { label: optionLabel(option), value: markCut(value.slice(0, most).toWellFormed(), value.length > most) };
+};
 
 // The requested options, or the first that is missing or disabled.
 /** @param {HTMLSelectElement} el @param {SelectionRequest} options */
@@ -52,10 +56,21 @@ const matchOptions = (el, { options: wanted, ...seen }) => {
 };
 
 // The labels of a list's first options.
+const MAX_LABELS_LENGTH = 1000000;
 /** @param {{ number: number, most: number }} request */
 export const listOptionLabels = ({ number, most }) => {
   const el = elementByRef(number);
-  return el && isSelect(el) && !isSecret(el) ? Array.from(selectOptions(el)).slice(0, most).map(optionLabel) : [];
+  if (!el || !isSelect(el) || isSecret(el)) return [];
+  /** @type {string[]} */
+  const labels = [];
+  let length = 0;
+  for (const option of Array.from(selectOptions(el)).slice(0, most)) {
+    if (length > MAX_LABELS_LENGTH) break;
+    const label = optionLabel(option);
+    length += label.length;
+    labels.push(label);
+  }
+  return labels;
 };
 
 // Resolves an agent's labels or indexes to options. Returns none of a secret list.

@@ -15,12 +15,13 @@ import { childFrames, refOf, rememberDescription } from './refs.js';
 import { hasNonEmpty } from './roles.js';
 import { isMaskedText, isSecret } from './secret_fields.js';
 import { encodeSnapshot } from './snapshot_encoding.js';
-import { jsonLength, normalizeText, truncateUrl } from './text.js';
+import { boundText, jsonLength, markCut, normalizeText, truncateUrl, withSlack } from './text.js';
 import { INVISIBLE, isBoxInvisible, isInkInvisible, textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 import { walk } from './tree_walk.js';
 import { BUTTON_INPUT_TYPES, differingVisibleText, hasVisibleLabel } from './visible_text.js';
 
 const MAX_TEXT = 1000000;
+const MAX_HREF = 500;
 // A text gets at least this many characters of the remaining budget.
 const MIN_TEXT = 2000;
 const MAX_DEPTH = 60;
@@ -49,8 +50,8 @@ const isCheckboxLabel = (el) => {
 
 /** @param {Element} el @param {string} role @param {boolean} actionable */
 const snapshotName = (el, role, actionable) => {
-  if (!role) return actionable ? normalizeText(fallbackName(el, 'button'), MAX_NAME).trim() : '';
-  return CONTENT_LISTED_BELOW.has(role) && !actionable ? '' : normalizeText(fallbackName(el, role), MAX_NAME).trim();
+  if (!role) return actionable ? boundText(fallbackName(el, 'button'), MAX_NAME).trim() : '';
+  return CONTENT_LISTED_BELOW.has(role) && !actionable ? '' : boundText(fallbackName(el, role), MAX_NAME).trim();
 };
 
 // Whether the name or value of a node is invisible.
@@ -90,18 +91,30 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   const includeHidden = options.exclude_hidden_elements === false;
   /** @type {SnapshotNode[]} */
   const nodes = [];
-  let written = RESERVE;
+  const title = boundText(documentTitle(document), MAX_NAME);
+  let written = RESERVE + jsonLength(title);
   let left = 0;
   // The text that more inline text may join.
-  /** @type {{ node: SnapshotNode & { n: string }, mark: 'hidden' | 'unseen' | null, spaced: boolean } | null} */
+  /** @type {{ node: SnapshotNode & { n: string }, mark: 'hidden' | 'unseen' | null, spaced: boolean, isCut: boolean } | null} */
   let open = null;
   const full = () => nodes.length >= mostNodes || written >= bytes;
+  // With slack, one node may be larger than the reserve.
+  const slack = withSlack(0);
   /** @param {SnapshotNode} node @param {Node | null} source */
   const emit = (node, source) => {
+    const cost = node.r === 'text' ? TEXT_COST : node.s ? NODE_COST : NODE_COST / 2;
+    const size = cost + jsonLength(node.n) + jsonLength(node.v) + jsonLength(node.u) + jsonLength(node.w);
+    if (slack && node.r !== 'text' && written + size > bytes) { left += 1; return false; }
     nodes.push(node);
     sources?.push(source);
-    const cost = node.r === 'text' ? TEXT_COST : node.s ? NODE_COST : NODE_COST / 2;
-    written += cost + jsonLength(node.n) + jsonLength(node.v) + jsonLength(node.u) + jsonLength(node.w);
+    written += size;
+    return true;
+  };
+  // The open text lost what follows, and with it perhaps the rest of a secret.
+  const cutOpenText = () => {
+    if (!slack || !open || open.isCut) return;
+    open.node.n = markCut(open.node.n, true);
+    open.isCut = true;
   };
 
   /** @type {WalkVisitor} */
@@ -113,7 +126,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       return { depth, silent: silent || isCheckboxLabel(el) };
     }
     if (full()) { left += 1; return { depth, silent: true }; }
-    const own = normalizeText(authorName(el), MAX_NAME).trim();
+    const own = boundText(authorName(el), MAX_NAME).trim();
     startNotingParts();
     const name = own || hidden === REVEALED ? own : snapshotName(el, role, actionable);
     stopNotingParts();
@@ -144,9 +157,9 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       node.e = `${prefix}e${number}`;
       rememberDescription(number, node.r, name);
     }
-    if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = truncateUrl(anchorHref(el), 500);
+    if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = truncateUrl(anchorHref(el), withSlack(MAX_HREF));
     if (role === 'iframe' && hidden !== REVEALED) node.f = childFrames.get(el) ?? '';
-    emit(node, el);
+    if (!emit(node, el)) return { depth, silent: true };
     if (LEAF_ROLES.has(role) || secret) return null;
     // The content is listed where the name was truncated.
     if (hidden === REVEALED) return { depth: Math.min(depth + 1, MAX_DEPTH), silent };
@@ -170,13 +183,15 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       mark = open?.mark ?? null;
     }
     for (let from = 0; from < whole.length;) {
-      if (full()) { left += 1; return; }
+      if (full()) { left += 1; cutOpenText(); return; }
       // At most six bytes per character, so that one text cannot exceed the reply's limit.
       const most = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor((bytes - written) / 6)));
       const cut = from + most;
       const to = cut < whole.length && /[\ud800-\udbff]/.test(whole[cut - 1]) ? cut + 1 : cut;
       textPart(whole.slice(from, to), depth, mark);
       from = to;
+      // Parts are masked one by one, so that a secret between two of them would stay.
+      if (slack && from < whole.length) { left += 1; cutOpenText(); return; }
     }
   };
 
@@ -193,21 +208,23 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
         if (more) open.spaced = more.endsWith(' ');
         return;
       }
+      if (slack) { left += 1; cutOpenText(); return; }
     }
     if (data === '' || data === ' ') return;
     const name = data.startsWith(' ') ? data.slice(1) : data;
     /** @type {SnapshotNode & { n: string }} */
     const node = { d: depth, r: 'text', n: name };
     if (mark) node.s = { [mark]: true };
-    open = { node, mark, spaced: data.endsWith(' ') };
+    open = { node, mark, spaced: data.endsWith(' '), isCut: false };
     emit(node, null);
   };
 
   const root = documentElement(document);
   const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden) : { complete: true };
+  if (!walked.complete) cutOpenText();
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
   dropEmptyParagraphs(nodes, sources);
-  const about = { left, complete: walked.complete, title: normalizeText(documentTitle(document), MAX_NAME), status: responseStatus() };
+  const about = { left, complete: walked.complete, title, status: responseStatus() };
   return sources ? JSON.stringify({ nodes, ...about }) : encodeSnapshot(nodes, about, known, `${prefix} ${links}`);
 };
 

@@ -13,7 +13,44 @@ const collapseWhitespace = (text) => {
   return line.includes('  ') ? line.replace(/  +/g, ' ') : line;
 };
 
-// Page text on one line, without invisible characters.
+// A session with secrets masks them in the driver, before anything is cut: a cut could leave a part of a secret that
+// nobody recognizes. There the driver passes `slack` with each call: that many characters are sent beyond each limit,
+// and the driver cuts. `mark` is where the script itself had to cut. It is random, so that no page can forge it.
+/** @type {TextLimits} */
+let limits = { slack: 0, mark: '', tail: 0 };
+/** @param {TextLimits | null} given */
+export const setTextLimits = (given) => { limits = given ?? { slack: 0, mark: '', tail: 0 }; };
+
+/** @param {number} limit */
+export const withSlack = (limit) => limit + limits.slack;
+// Ends a text that is sent incomplete.
+/** @param {string} text @param {boolean} isCut */
+export const markCut = (text, isCut) => (isCut ? text + limits.mark : text);
+
+// A text as the driver shows it, if it has no secret.
+/** @param {string} text @param {number} limit */
+export const shownText = (text, limit) => {
+  if (limits.slack === 0) return text;
+  const cut = text.indexOf(limits.mark);
+  const whole = cut < 0 ? text : text.slice(0, Math.max(0, cut - limits.tail));
+  if (cut < 0 && whole.length <= limit) return whole;
+  return whole.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
+};
+
+// Page text to be sent, on one line, without invisible characters.
+/** @param {string} text @param {number} limit */
+export const boundText = (text, limit) => {
+  if (limits.slack === 0) return normalizeText(text, limit);
+  const most = withSlack(limit);
+  if (text.length <= most && !NEEDS_NORMALIZING.test(text)) return text;
+  const whole = text.length > most * 4 + 64 ? text.slice(0, most * 4 + 64) : text;
+  const plain = collapseWhitespace(NON_ASCII.test(whole) ? whole.replace(INVISIBLE_CHARACTERS, '') : whole);
+  if (plain.length <= most) return markCut(plain, whole.length < text.length);
+  return markCut(plain.slice(0, most).replace(/[\ud800-\udbff]$/, ''), true);
+};
+
+// Text on one line, without invisible characters. Cuts, so it is for what an agent calls something, and for texts that
+// are sent whole.
 /** @param {string} text @param {number} limit */
 export const normalizeText = (text, limit) => {
   if (text.length <= limit && !NEEDS_NORMALIZING.test(text)) return text;

@@ -11,6 +11,9 @@ type GeneratedContent = import('./generated_content.js').GeneratedContent;
 /** false: neither the element nor its content; 'inside': perhaps its content; true: rendered. */
 type Visibility = boolean | 'inside';
 
+/** Mirrors what Rust serializes; see text.js. */
+interface TextLimits { slack: number; mark: string; tail: number }
+
 interface CallCache {
   tables: WeakMap<Element, boolean>;
   generates: boolean | null;
@@ -80,8 +83,10 @@ interface ActionabilityRequest {
   prefix: string; number: number; how: AimOptions; steady: boolean; wait: number; arming: ArmRequest | null;
   options: SnapshotOptions;
 }
+/** Texts with the limit of each, and the separator between them. */
+interface JoinedText { parts: [limit: number, text: string][]; separator: string }
 interface ElementFacts {
-  element: string; role: string; name: string; text: string; tag: string; input_type: string | null; editable: boolean;
+  element: string; role: string; name: string; text: JoinedText; tag: string; input_type: string | null; editable: boolean;
   secret: boolean; href: string | null; form: FormFacts | null; form_state: string;
 }
 interface FormFacts { method: string; action: string; payment: boolean; button: { name: string; text: string } | null }

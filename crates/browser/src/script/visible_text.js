@@ -1,7 +1,7 @@
 // The visible text of a control, next to its accessible name: a "Delete" button can be named "Next".
 
 import {
-  inputName, isNamedByContent, ITEM_GROUP_ROLES, labelsOf, NAME_PARTS, NESTING_ITEM_ROLES, TEXT_ENTRY_ROLES,
+  inputName, isNamedByContent, ITEM_GROUP_ROLES, labelsOf, MAX_NAME, NAME_PARTS, NESTING_ITEM_ROLES, TEXT_ENTRY_ROLES,
   VALUE_ROLES,
 } from './accessible_name.js';
 import { CHECK_VISIBILITY_PROPERTY, flowsInline, NEVER_RENDERED, visibility } from './element_visibility.js';
@@ -11,7 +11,7 @@ import { characterData, checkVisibility, INPUT, isElement, isText } from './intr
 import { paintStateOf, UNDRAWN_CONTENT } from './paint_state.js';
 import { roleOf } from './roles.js';
 import { isMaskedBy, isSecret } from './secret_fields.js';
-import { normalizeText } from './text.js';
+import { boundText, markCut, shownText, withSlack } from './text.js';
 import { isBoxInvisible, textVisibility, VISIBLE } from './text_visibility.js';
 
 // In characters; the driver truncates it to as many bytes.
@@ -24,15 +24,20 @@ const MAX_VISIBLE_NODES = 300;
 export const visibleText = (root, limit) => {
   if (isSecret(root) || isMaskedBy(root, paintStateOf(root))) return '';
   let text = '';
+  let isCut = false;
+  const most = withSlack(limit) * 2;
   /** @type {(Node | string)[]} */
   const stack = [root];
   const item = NESTING_ITEM_ROLES.has(roleOf(root));
-  for (let steps = 0; stack.length && steps < MAX_VISIBLE_NODES && text.length < limit * 2; steps += 1) {
+  for (let steps = 0; stack.length && steps < MAX_VISIBLE_NODES && text.length < most; steps += 1) {
     const node = /** @type {Node | string} */ (stack.pop());
     if (typeof node === 'string') { text += node; continue; }
     if (isText(node)) {
-      if (characterData(node).trim() === '') text += ' ';
-      else if (textVisibility(node) === VISIBLE) text += characterData(node).slice(0, limit * 2);
+      const data = characterData(node);
+      if (data.trim() === '') { text += ' '; continue; }
+      if (textVisibility(node) !== VISIBLE) continue;
+      isCut ||= data.length > most;
+      text += data.slice(0, most);
       continue;
     }
     if (!isElement(node) || NEVER_RENDERED.has(tagOf(node))) continue;
@@ -56,7 +61,7 @@ export const visibleText = (root, limit) => {
     const before = drawn ? generatedContent(node, '::before') : null;
     if (before && !before.unseen) text += before.drawn;
   }
-  return normalizeText(text, limit).trim();
+  return boundText(markCut(text, isCut || stack.some((node) => node !== '')), limit).trim();
 };
 
 export const BUTTON_INPUT_TYPES = new Set(['button', 'submit', 'reset']);
@@ -75,8 +80,8 @@ const isSymbol = (words) => /^ \p{L}? ?$/u.test(words);
 // Whether the drawn words are not part of the name.
 /** @param {string} name @param {string} shown */
 const isDifferentText = (name, shown) => {
-  const words = normalizeWords(shown);
-  return !isSymbol(words) && !normalizeWords(name).includes(words);
+  const words = normalizeWords(shownText(shown, MAX_VISIBLE_TEXT));
+  return !isSymbol(words) && !normalizeWords(shownText(name, MAX_NAME)).includes(words);
 };
 
 // The visible text of an element, if its name differs; '' otherwise.

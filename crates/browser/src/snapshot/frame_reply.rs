@@ -4,10 +4,13 @@
 //! Fields of a line are separated by tabs: depth, role (empty for text), name, then fields that begin with a letter.
 //! A compromised renderer sends what it likes, so every field is validated.
 
-use super::node::{MAX_DEPTH, Node, NodeStates};
+use super::{
+    node::{MAX_DEPTH, Node, NodeStates},
+    text_redactor::MAX_LABEL,
+};
 use crate::{
     cdp::Id,
-    text::{cut, visible_line},
+    text::{TextCutter, cut},
 };
 use serde::Deserialize;
 use std::sync::Arc;
@@ -17,8 +20,6 @@ use std::sync::Arc;
 pub(crate) const MAX_NODES: usize = 120_000;
 /// The longest ARIA role is `menuitemcheckbox`.
 const MAX_ROLE_BYTES: usize = 32;
-/// Limit of the visible label in bytes, so that the smallest reply has room for it.
-const MAX_LABEL_BYTES: usize = 80;
 /// Total bytes of names up to which a reply is kept as a baseline. The script has the same limit.
 const MAX_BASELINE_BYTES: usize = 4_000_000;
 
@@ -108,8 +109,14 @@ impl FrameReply {
     }
 
     /// Sanitizes what a frame says: visible characters only, and refs to its own elements only.
+    /// In a session with secrets, texts are neither masked nor cut yet: what is masked may grow until they are shown.
     /// None if the reply is a diff against a baseline that does not exist.
-    pub fn into_snapshot(self, prefix: &str, baseline: Option<&FrameBaseline>) -> Option<FrameSnapshot> {
+    pub fn into_snapshot(
+        self,
+        prefix: &str,
+        baseline: Option<&FrameBaseline>,
+        text: &TextCutter,
+    ) -> Option<FrameSnapshot> {
         let ReplyBody { header, nodes: changed } = self.0?;
         let before = baseline.map(|baseline| baseline.nodes.as_slice()).unwrap_or_default();
         let kept = header.from.checked_add(header.to).filter(|kept| *kept <= before.len())?;
@@ -118,14 +125,14 @@ impl FrameReply {
         }
         let mut nodes = Vec::with_capacity(kept + changed.len());
         nodes.extend_from_slice(&before[..header.from]);
-        nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix))));
+        nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix, text))));
         nodes.extend_from_slice(&before[before.len() - header.to..]);
         let ReplyHeader { omitted_nodes, complete, title, status, serial, still, .. } = header;
         Some(FrameSnapshot {
             nodes,
             omitted_nodes,
             complete,
-            title: visible_line(&title),
+            title: text.unmasked_line(&title),
             status,
             still,
             serial,
@@ -143,14 +150,17 @@ impl FrameSnapshot {
 }
 
 impl Node {
-    fn sanitized(mut self, prefix: &str) -> Node {
+    fn sanitized(mut self, prefix: &str, text: &TextCutter) -> Node {
         if self.role.len() > MAX_ROLE_BYTES || !self.role.bytes().all(|b| b.is_ascii_lowercase()) {
             self.role = "generic".to_owned();
         }
-        self.name = visible_line(&self.name);
-        self.value = self.value.as_deref().map(visible_line);
-        self.href = self.href.as_deref().map(visible_line);
-        self.visible_label = self.visible_label.as_deref().map(|label| cut(label, MAX_LABEL_BYTES));
+        self.name = text.unmasked_line(&self.name);
+        self.value = self.value.as_deref().map(|value| text.unmasked_line(value));
+        self.href = self.href.as_deref().map(|href| text.unmasked_line(href));
+        self.visible_label = self.visible_label.as_deref().map(|label| match text.redactor() {
+            Some(_) => text.unmasked_line(label),
+            None => text.redact_and_cut(label, MAX_LABEL),
+        });
         self.reference.take_if(|reference| !is_ref_of(reference, prefix));
         self
     }
@@ -190,6 +200,7 @@ impl NodeStates {
         let set = value == "true";
         match key {
             "level" => self.level = value.parse().ok(),
+            // One of three words of the script.
             "checked" => self.checked = Some(cut(value, MAX_ROLE_BYTES)),
             "expanded" => self.expanded = Some(set),
             "pressed" => self.pressed = set,
@@ -240,7 +251,10 @@ pub(super) mod tests {
 
     /// A frame from lines with spaces instead of tabs.
     pub fn frame(lines: &[&str]) -> FrameSnapshot {
-        reply(0, 0, &lines.join("\n").replace(' ', "\t")).unwrap().into_snapshot("", None).unwrap()
+        reply(0, 0, &lines.join("\n").replace(' ', "\t"))
+            .unwrap()
+            .into_snapshot("", None, &TextCutter::default())
+            .unwrap()
     }
 
     fn world() -> Id {
@@ -255,7 +269,7 @@ pub(super) mod tests {
     fn a_frame_reply_is_reduced_to_visible_text_and_own_refs() {
         let lines =
             "0\tli-nk\ta b~200b\tv~202ex\tef2e3\n0\tbutton\t\tee3\n0\tbutton\t\tef2e3]\n0\tbutton\t\tef21e3";
-        let snapshot = reply(0, 0, lines).unwrap().into_snapshot("f2", None).unwrap();
+        let snapshot = reply(0, 0, lines).unwrap().into_snapshot("f2", None, &TextCutter::default()).unwrap();
         let first = &snapshot.nodes[0];
         assert_eq!((first.role.as_str(), first.name.as_str()), ("generic", "a b"));
         assert_eq!(first.value.as_deref(), Some("x"));
@@ -266,7 +280,7 @@ pub(super) mod tests {
     #[test]
     fn every_field_of_a_node_is_parsed() {
         let line = "3\tcheckbox\tMilk ~007e ~d83d~de00!\tee4\tvone\twtwo\tuhttp://a.test/\tfF\tschecked=mixed\tslevel=2\tsexpanded=false\tsdisabled=true\tsnovel=true\tznew";
-        let snapshot = reply(0, 0, line).unwrap().into_snapshot("", None).unwrap();
+        let snapshot = reply(0, 0, line).unwrap().into_snapshot("", None, &TextCutter::default()).unwrap();
         let states = NodeStates {
             checked: Some("mixed".into()),
             level: Some(2),
@@ -293,12 +307,16 @@ pub(super) mod tests {
         let first = frame(&["0 heading One", "0  two", "0  three", "0 link Four"]);
         let baseline = first.baseline(world(), false).unwrap();
         assert_eq!(baseline.serial, 7);
-        let second = reply(1, 1, "0\t\tnew").unwrap().into_snapshot("", Some(&baseline)).unwrap();
+        let second = reply(1, 1, "0\t\tnew")
+            .unwrap()
+            .into_snapshot("", Some(&baseline), &TextCutter::default())
+            .unwrap();
         assert_eq!(names(&second), ["One", "new", "Four"]);
         assert!(
             Arc::ptr_eq(&first.nodes[0], &second.nodes[0]) && Arc::ptr_eq(&first.nodes[3], &second.nodes[2])
         );
-        let same = reply(4, 0, "").unwrap().into_snapshot("", Some(&baseline)).unwrap();
+        let same =
+            reply(4, 0, "").unwrap().into_snapshot("", Some(&baseline), &TextCutter::default()).unwrap();
         assert_eq!(names(&same), names(&first));
     }
 
@@ -307,18 +325,26 @@ pub(super) mod tests {
         let baseline = frame(&["0  one"]).baseline(world(), false);
         for (from, to) in [(1, 1), (2, 0), (0, 2), (usize::MAX, 1)] {
             assert!(
-                reply(from, to, "").unwrap().into_snapshot("", baseline.as_ref()).is_none(),
+                reply(from, to, "")
+                    .unwrap()
+                    .into_snapshot("", baseline.as_ref(), &TextCutter::default())
+                    .is_none(),
                 "{from} {to}"
             );
         }
-        assert!(reply(1, 0, "").unwrap().into_snapshot("", None).is_none());
+        assert!(reply(1, 0, "").unwrap().into_snapshot("", None, &TextCutter::default()).is_none());
     }
 
     #[test]
     fn more_nodes_than_the_limit_are_rejected() {
         let lines = |nodes: usize| vec!["0\t\tx"; nodes].join("\n");
         assert_eq!(
-            reply(0, 0, &lines(MAX_NODES)).unwrap().into_snapshot("", None).unwrap().nodes.len(),
+            reply(0, 0, &lines(MAX_NODES))
+                .unwrap()
+                .into_snapshot("", None, &TextCutter::default())
+                .unwrap()
+                .nodes
+                .len(),
             MAX_NODES
         );
         assert!(matches!(reply(0, 0, &lines(MAX_NODES + 1)), Err(FrameReplyError::TooMany)));

@@ -24,7 +24,6 @@ pub use json_tree::{InteractiveElement, JsonTree, TreeNode};
 pub use node::NodeStates;
 pub use search::{PatternError, SearchMatch, SearchResult};
 pub use store::CallerId;
-pub use text_redactor::TextRedactor;
 
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES};

@@ -1,7 +1,7 @@
 //! Numbers the documents of a session for refs, and remembers closed ones: a stale ref can say what happened to its
 //! document.
 
-use crate::text::cut;
+use crate::text::{MAX_DECODED_TEXT, cut_at};
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,7 +9,6 @@ use std::{
 
 /// Closed documents that are remembered; a stale ref into an older one is reported without its URL.
 const MAX_CLOSED: usize = 64;
-const MAX_CLOSED_URL: usize = 300;
 
 /// A document that refs were issued for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,7 +61,8 @@ impl DocumentRegistry {
         if registered.closed.len() == MAX_CLOSED {
             registered.closed.pop_front();
         }
-        document.url = cut(&document.url, MAX_CLOSED_URL);
+        // Masked and cut when it is shown.
+        document.url.truncate(cut_at(&document.url, MAX_DECODED_TEXT));
         registered.closed.push_back(ClosedDocument { document, frame: frame.to_owned(), with_tab: false });
     }
 

@@ -1,14 +1,11 @@
 //! Applies CDP events to the state: targets, downloads, paused requests; all else goes to the tab it concerns.
 
-use super::{
-    Incident, MAX_TABS, State, Tab, TabEnd, attach_to_frames,
-    tab::{MAX_TITLE, MAX_URL},
-};
+use super::{Incident, MAX_TABS, State, Tab, TabEnd, attach_to_frames};
 use crate::{
     cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
     credentials::BrowsingContextGroup,
     script,
-    text::{PageText, cut},
+    text::cut,
 };
 
 /// Pages that wait to be claimed after a lost connection; others are closed at once.
@@ -22,7 +19,7 @@ impl State {
             (EventKind::TargetCrashed(crash), _) => self.target_crashed(crash, reactions),
             (EventKind::TargetChanged(changed), _) => self.target_changed(&changed.target_info),
             (EventKind::DownloadWillBegin(download), _) => {
-                let url = PageText::cut(&download.url, MAX_URL);
+                let url = self.incidents.page_url(&download.url);
                 self.incidents.add(Incident::DownloadRefused { url });
                 self.downloads += 1;
             }
@@ -69,7 +66,7 @@ impl State {
     fn target_changed(&mut self, info: &p::TargetInfo) {
         let mut tabs = self.tab.iter_mut().chain(&mut self.background);
         if let Some(tab) = tabs.find(|tab| tab.target == info.target_id) {
-            tab.title = cut(&info.title, MAX_TITLE);
+            tab.title = info.title.to_string();
         }
     }
 
@@ -96,7 +93,7 @@ impl State {
                 self.adopt(attached, reactions);
             }
             "page" => {
-                let url = PageText::cut(&target_info.url, MAX_URL);
+                let url = self.incidents.page_url(&target_info.url);
                 self.incidents.add(Incident::PopupClosed { url });
                 close_popup(attached, reactions);
             }
@@ -119,7 +116,7 @@ impl State {
         let id = self.next_tab_id();
         let mut tab = Tab::new(id, target_info.target_id.clone(), session_id.clone(), &self.documents);
         if !target_info.url.is_empty() {
-            tab.url = cut(&target_info.url, MAX_URL);
+            tab.url = target_info.url.to_string();
         }
         let mut tabs = self.tab.iter().chain(&self.background);
         let opener = target_info.opener_id.as_ref().and_then(|opener| tabs.find(|tab| tab.target == *opener));
@@ -127,7 +124,7 @@ impl State {
         tab.context_group = opener.map_or_else(BrowsingContextGroup::mixed, |opener| {
             opener.context_group.for_popup(target_info.can_access_opener)
         });
-        let url = PageText::new(&tab.url);
+        let url = self.incidents.page_url(&tab.url);
         self.incidents.add(Incident::TabOpened { tab: id, url });
         self.background.push(tab);
         let to = Some(session_id);

@@ -1,13 +1,9 @@
 //! The frames of a tab: their tree, the CDP session of each, and the isolated world of the page script in it.
 
-use super::{
-    documents::{DocumentRegistry, NumberedDocument},
-    tab::MAX_URL,
-};
+use super::documents::{DocumentRegistry, NumberedDocument};
 use crate::{
     cdp::{BoundedUrl, Id, SessionId},
     error::StaleRefReason,
-    text::cut,
 };
 use policy::Origin;
 use std::collections::{HashMap, HashSet};
@@ -64,7 +60,7 @@ pub(crate) struct CountedWorld {
 
 impl FrameState {
     pub fn set_url(&mut self, url: &BoundedUrl) {
-        self.url = cut(url, MAX_URL);
+        self.url = url.to_string();
         self.url_length = url.full_length();
     }
 

@@ -1,7 +1,7 @@
 //! Incidents: what a page did besides what was requested, kept until the next reply reports it.
 
 use super::page_events::PageEventQueue;
-use crate::text::PageText;
+use crate::text::{Limit, MAX_URL, PageText};
 use policy::TabId;
 use redact::RedactedFields;
 use serde::Serialize;
@@ -57,6 +57,15 @@ pub(crate) struct Incidents {
 }
 
 impl Incidents {
+    /// Text of a page, masked and cut, before an incident has it.
+    pub fn page_text(&self, text: &str, bytes: usize) -> PageText {
+        PageText::new(&self.page_events.text.redact_and_cut(text, Limit::Bytes(bytes)))
+    }
+
+    pub fn page_url(&self, url: &str) -> PageText {
+        PageText::new(&self.page_events.text.redact_and_cut_url(url, MAX_URL))
+    }
+
     pub fn add(&mut self, incident: Incident) {
         self.page_events.add_incident(&incident);
         // Reported once, so that a storm of popups does not push out the tabs that did open.

@@ -21,8 +21,7 @@ pub(crate) use tab::{PendingNavigation, RootScan, Tab, attach_to_frames};
 use crate::{
     cdp::{Event, Id, Reactions, SessionId, protocol as p},
     credentials::InjectionState,
-    snapshot::TextRedactor,
-    text::PageText,
+    text::{Limit, MAX_URL, PageText, TextCutter},
 };
 use documents::DocumentRegistry;
 use policy::TabId;
@@ -48,7 +47,7 @@ pub(crate) struct State {
     last_tab: u32,
     pub documents: DocumentRegistry,
     /// Applied to all text of pages before anything is searched or returned.
-    pub text_redactor: Option<TextRedactor>,
+    pub text: TextCutter,
     /// Width and height of every tab.
     pub viewport: (u32, u32),
     /// The driver is opening a tab, for which there is always room.
@@ -118,6 +117,20 @@ impl State {
         front.or_else(|| self.background.iter_mut().find(|tab| tab.owns(session)).map(|tab| (tab, false)))
     }
 
+    pub fn set_text_cutter(&mut self, text: TextCutter) {
+        self.incidents.page_events.text = text.clone();
+        self.text = text;
+    }
+
+    /// A tab keeps its URL and title unmasked: what is masked may grow until they are shown.
+    pub fn shown_url(&self, tab: &Tab) -> String {
+        self.text.redact_and_cut_url(&tab.url, MAX_URL)
+    }
+
+    pub fn shown_title(&self, tab: &Tab) -> String {
+        self.text.redact_and_cut(&tab.title, Limit::Bytes(tab::MAX_TITLE))
+    }
+
     /// The incidents since the last call, with the present URLs of new tabs.
     pub fn take_incidents(&mut self) -> Vec<Incident> {
         let mut incidents = self.incidents.take();
@@ -126,7 +139,7 @@ impl State {
             if let Incident::TabOpened { tab, url } = incident
                 && let Some(opened) = self.tab.iter().chain(&self.background).find(|known| known.id == *tab)
             {
-                *url = PageText::cut(&opened.url, tab::MAX_URL);
+                *url = PageText::new(&self.shown_url(opened));
             }
         }
         incidents

@@ -1,7 +1,7 @@
 //! Page events for the audit log: a bounded queue that counts what it drops.
 
 use super::{Incident, SharedState};
-use crate::text::cut;
+use crate::text::{Limit, TextCutter};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Events that wait to be recorded; a page can cause thousands.
@@ -34,6 +34,8 @@ pub struct PageEvent {
 pub(crate) struct PageEventQueue {
     waiting: VecDeque<PageEvent>,
     dropped: u64,
+    /// For the texts of events and incidents, as they come.
+    pub text: TextCutter,
 }
 
 impl PageEventQueue {
@@ -42,7 +44,9 @@ impl PageEventQueue {
             self.dropped += 1;
             return;
         }
-        self.waiting.push_back(PageEvent { kind, url: cut(url, MAX_TEXT), detail: cut(detail, MAX_TEXT) });
+        let url = self.text.redact_and_cut_url(url, MAX_TEXT);
+        let detail = self.text.redact_and_cut(detail, Limit::Bytes(MAX_TEXT));
+        self.waiting.push_back(PageEvent { kind, url, detail });
     }
 
     pub fn add_incident(&mut self, incident: &Incident) {

@@ -8,7 +8,7 @@ use crate::{
     cdp::{Id, Reactions, SessionId, protocol as p},
     credentials::{BrowsingContextGroup, InjectedRequests, InjectionState},
     script,
-    text::{PageText, cut},
+    text::PageText,
 };
 use policy::TabId;
 use std::{
@@ -17,9 +17,8 @@ use std::{
 };
 use tokio::time::Instant;
 
-/// Titles and URLs come from pages; longer ones are truncated.
+/// What is shown of a title or a dialog's message, in bytes.
 pub(super) const MAX_TITLE: usize = 512;
-pub(super) const MAX_URL: usize = 8 * 1024;
 /// A tab that has shown so many documents since an action began reloads itself over and over.
 const RELOAD_LOOP_COMMITS: u64 = 3;
 pub(crate) struct Tab {
@@ -30,6 +29,7 @@ pub(crate) struct Tab {
     /// CDP sessions of out-of-process frames.
     pub frame_sessions: HashSet<SessionId>,
     pub frames: Frames,
+    /// Neither masked nor cut: see [`super::State::shown_url`].
     pub url: String,
     pub title: String,
     /// The loaders of the last documents, newest last.
@@ -161,7 +161,7 @@ impl Tab {
                 known.set_url(&tree.frame.url);
             }
             if tree.frame.id == self.target {
-                self.url = cut(tree.frame.unreachable_url.as_deref().unwrap_or(&tree.frame.url), MAX_URL);
+                tree.frame.unreachable_url.as_deref().unwrap_or(&tree.frame.url).clone_into(&mut self.url);
             }
             waiting.extend(tree.child_frames.iter().rev());
         }

@@ -3,14 +3,15 @@
 use super::{
     Incident, Incidents, PageEventKind, PendingNavigation, Tab,
     frames::FrameWorld,
-    tab::{LoadProgress, MAX_TITLE, MAX_URL, OpenDialog},
+    tab::{LoadProgress, MAX_TITLE, OpenDialog},
 };
 use crate::{
     cdp::{EventKind, Reactions, SessionId, protocol as p},
     script,
-    text::{PageText, cut},
 };
 
+/// What is shown of a refused scheme, in bytes.
+const MAX_SCHEME: usize = 32;
 /// Documents that are remembered, to know that an awaited one has loaded and was left.
 const MAX_LOADERS: usize = 16;
 /// Pending requests that are tracked; an action does not wait for more.
@@ -125,11 +126,12 @@ impl Tab {
         self.requests.clear();
         self.dialog = None;
         self.leaving = false;
-        self.url = cut(frame.unreachable_url.as_deref().unwrap_or(&frame.url), MAX_URL);
+        frame.unreachable_url.as_deref().unwrap_or(&frame.url).clone_into(&mut self.url);
         if self.url != "about:blank" {
             incidents.page_events.add(PageEventKind::Navigated, &self.url, &self.id.to_string());
         }
         if let Some(scheme) = refused_scheme(&frame.url) {
+            let scheme = incidents.page_text(scheme, MAX_SCHEME);
             self.refused_scheme = Some(scheme.clone());
             incidents.add(Incident::SchemeRefused { scheme });
             reactions.post(Some(&self.session), &p::Navigate { url: "about:blank" });
@@ -189,7 +191,7 @@ impl Tab {
 
     fn navigated_within_document(&mut self, navigated: &p::NavigatedWithin, incidents: &mut Incidents) {
         if navigated.frame_id == self.target {
-            self.url = cut(&navigated.url, MAX_URL);
+            self.url = navigated.url.to_string();
             self.navigation = PendingNavigation::None;
             self.same_document_navigations += 1;
             let detail = format!("{} within the page", self.id);
@@ -246,7 +248,7 @@ impl Tab {
         incidents: &mut Incidents,
         reactions: &mut Reactions<'_>,
     ) {
-        let message = PageText::cut(&dialog.message, MAX_TITLE);
+        let message = incidents.page_text(&dialog.message, MAX_TITLE);
         let kind = match &*dialog.r#type {
             "alert" => "alert",
             "beforeunload" => "beforeunload",
@@ -255,9 +257,10 @@ impl Tab {
         };
         let needs_agent = is_active && matches!(kind, "confirm" | "prompt");
         if (needs_agent || self.answered_dialogs == MAX_ANSWERED_DIALOGS) && !self.leaving {
-            let url = cut(&dialog.url, MAX_URL);
+            let url = dialog.url.to_string();
+            // Never shown, only sent back to the page.
             let default_prompt =
-                dialog.default_prompt.as_ref().map(|text| cut(text, MAX_URL)).unwrap_or_default();
+                dialog.default_prompt.as_ref().map(|text| text.to_string()).unwrap_or_default();
             let detail = format!("{kind} {:?}, waits", message.as_str());
             incidents.page_events.add(PageEventKind::Dialog, &url, &detail);
             self.dialog = Some(OpenDialog { session: session.clone(), kind, message, url, default_prompt });
@@ -271,11 +274,11 @@ impl Tab {
 }
 
 /// Only web pages, about:blank and Chromium's error page may fill a tab.
-fn refused_scheme(url: &str) -> Option<PageText> {
+fn refused_scheme(url: &str) -> Option<&str> {
     let scheme = url.split(':').next().unwrap_or_default();
     let allowed =
         matches!(scheme, "http" | "https" | "chrome-error") || url == "about:blank" || url.is_empty();
-    (!allowed).then(|| PageText::cut(scheme, 32))
+    (!allowed).then_some(scheme)
 }
 
 #[cfg(test)]
@@ -296,7 +299,7 @@ mod tests {
             ("file:///etc/passwd", Some("file")),
             ("chrome://version", Some("chrome")),
         ] {
-            assert_eq!(refused_scheme(url).as_ref().map(PageText::as_str), refused, "{url}");
+            assert_eq!(refused_scheme(url), refused, "{url}");
         }
     }
 }

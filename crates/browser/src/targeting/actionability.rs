@@ -8,7 +8,7 @@ use crate::{
     page::{MAX_READABLE_FRAMES, POLL_INTERVAL, ScriptCallError},
     script::ScriptFunction,
     state::parse_ref,
-    text::{AttributedText, PageText},
+    text::{AttributedText, Limit, PageText, TextCutter},
 };
 use policy::{Appearance, ElementFacts, FormButton, FormFacts, Origin};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,13 @@ use std::time::Duration;
 
 /// How long an element may take to become visible, enabled, uncovered and still.
 const ACTIONABLE_WAIT: Duration = Duration::from_secs(5);
+
+/// The limits of facts, as the page script has them.
+const MAX_NAME: Limit = Limit::Units(300);
+const MAX_TEXT: Limit = Limit::Units(200);
+const MAX_JOINED: Limit = Limit::Units(2000);
+const MAX_FACT_URL: usize = 2000;
+const MAX_COVERING: Limit = Limit::Units(120);
 
 /// The use of an element; the script knows what each requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -103,7 +110,7 @@ struct CheckRequest<'a> {
 pub(crate) enum CheckReply {
     Problem {
         problem: TargetProblem,
-        by: Option<PageText>,
+        by: Option<String>,
     },
     Ready {
         #[serde(flatten)]
@@ -164,7 +171,7 @@ pub(crate) struct ScriptFacts {
     element: String,
     role: String,
     name: String,
-    text: String,
+    text: JoinedText,
     tag: String,
     input_type: Option<String>,
     editable: bool,
@@ -172,6 +179,13 @@ pub(crate) struct ScriptFacts {
     href: Option<String>,
     form: Option<ScriptForm>,
     form_state: String,
+}
+
+/// Texts with the limit of each: it is masked and cut before they are joined.
+#[derive(Debug, Deserialize)]
+struct JoinedText {
+    parts: Vec<(usize, String)>,
+    separator: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -205,7 +219,7 @@ struct ProjectionRequest<'a> {
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum ProjectionReply {
-    Problem { problem: TargetProblem, by: Option<PageText> },
+    Problem { problem: TargetProblem, by: Option<String> },
     At(ViewportPoint),
 }
 
@@ -263,7 +277,7 @@ impl Browser {
     ) -> Result<ActionableElement, BrowserError> {
         match reply {
             CheckReply::Problem { problem, by } => {
-                Err(problem.into_error(&element.reference, by.map(AttributedText::Page)))
+                Err(problem.into_error(&element.reference, self.covering_text(by)))
             }
             CheckReply::Ready { point, hides, pointless, around, facts } => {
                 let projected = if pointless {
@@ -276,10 +290,16 @@ impl Browser {
                 }
                 let origin = self.origin_of(element)?;
                 let ViewportPoint { x, y, .. } = projected.in_tab;
-                let facts = facts.into_element_facts(origin, around.in_tab(x, y));
+                let facts = facts.into_element_facts(origin, around.in_tab(x, y), &self.text_cutter());
                 Ok(ActionableElement { x, y, element_box: around, facts })
             }
         }
+    }
+
+    /// The element that is in the way, in the words of the page.
+    pub(crate) fn covering_text(&self, by: Option<String>) -> Option<AttributedText> {
+        let text = self.text_cutter();
+        by.map(|by| AttributedText::Page(PageText::new(&text.redact_and_cut(&by, MAX_COVERING))))
     }
 
     /// The ref prefix of the element's document; fails if that document is gone.
@@ -326,7 +346,7 @@ impl Browser {
             let reply = self.call_script(&parent, ScriptFunction::MapFramePoint, &request, deadline).await;
             match reply.map_err(|error| gone_as(error, stale()))? {
                 ProjectionReply::Problem { problem, by } => {
-                    return Err(problem.into_error(&element.reference, by.map(AttributedText::Page)));
+                    return Err(problem.into_error(&element.reference, self.covering_text(by)));
                 }
                 ProjectionReply::At(point) => projected.in_tab = point,
             }
@@ -347,8 +367,17 @@ pub(crate) fn gone_as(error: ScriptCallError, gone: BrowserError) -> BrowserErro
     }
 }
 
+impl JoinedText {
+    fn redact_and_cut(&self, cutter: &TextCutter) -> String {
+        let shown = |(limit, text): &(usize, String)| cutter.redact_and_cut(text, Limit::Units(*limit));
+        let parts: Vec<String> = self.parts.iter().map(shown).collect();
+        // Of texts that are masked already.
+        TextCutter::default().redact_and_cut(&parts.join(&self.separator), MAX_JOINED)
+    }
+}
+
 impl ScriptFacts {
-    fn into_element_facts(self, origin: Origin, place: [i32; 4]) -> ElementFacts {
+    fn into_element_facts(self, origin: Origin, place: [i32; 4], cutter: &TextCutter) -> ElementFacts {
         let ScriptFacts {
             element,
             role,
@@ -363,7 +392,11 @@ impl ScriptFacts {
             form_state,
         } = self;
         let form = form.map(|ScriptForm { method, action, payment, button }| {
-            let button = button.map(|ScriptButton { name, text }| FormButton { name, text });
+            let button = button.map(|ScriptButton { name, text }| FormButton {
+                name: cutter.redact_and_cut(&name, MAX_NAME),
+                text: cutter.redact_and_cut(&text, MAX_TEXT),
+            });
+            let action = cutter.redact_and_cut_url(&action, MAX_FACT_URL);
             FormFacts { method, action, payment, button }
         });
         let appearance = Appearance { rect: place, form_digest: form_state, pinned: false };
@@ -371,14 +404,14 @@ impl ScriptFacts {
         ElementFacts {
             element,
             role,
-            name,
-            text,
+            name: cutter.redact_and_cut(&name, MAX_NAME),
+            text: text.redact_and_cut(cutter),
             tag,
             origin,
             input_type,
             editable,
             secret,
-            href,
+            href: href.map(|href| cutter.redact_and_cut_url(&href, MAX_FACT_URL)),
             form,
             matches,
             appearance,

@@ -9,7 +9,7 @@ use crate::{
     page::MAX_SCRIPT_REPLY,
     script::ScriptFunction,
     state::parse_ref,
-    text::{AttributedText, PageText},
+    text::AttributedText,
 };
 use serde::{Deserialize, de::IgnoredAny};
 use std::marker::PhantomData;
@@ -27,7 +27,7 @@ pub(crate) struct ViewportPoint {
 #[derive(Deserialize)]
 struct HitTestReply {
     problem: Option<TargetProblem>,
-    by: Option<PageText>,
+    by: Option<String>,
 }
 
 impl Browser {
@@ -67,7 +67,7 @@ impl Browser {
         match reply? {
             None => Err(stale()),
             Some(HitTestReply { problem: Some(problem), by }) => {
-                Err(problem.into_error(&element.reference, by.map(AttributedText::Page)))
+                Err(problem.into_error(&element.reference, self.covering_text(by)))
             }
             Some(HitTestReply { problem: None, .. }) => Ok(()),
         }
@@ -84,10 +84,11 @@ impl Browser {
             return Err(stale());
         };
         let to = Some(&session);
+        let limits = self.text_cutter().script_limits();
         let find = p::CallFunction::<_, IgnoredAny> {
             function_declaration: ScriptFunction::FindEditingHost.declaration(),
             unique_context_id: &world.unique,
-            arguments: [p::ByValue { value: &element.number }],
+            arguments: (p::ByValue { value: &limits }, p::ByValue { value: &element.number }),
             return_by_value: false,
             await_promise: false,
             silent: true,

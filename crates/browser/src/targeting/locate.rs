@@ -8,7 +8,7 @@ use crate::{
     page::{FRAME_WAIT, MAX_READABLE_FRAMES, POLL_INTERVAL, ScriptCallError},
     script::ScriptFunction,
     state::parse_ref,
-    text::{PageText, cut},
+    text::{Limit, PageText, TextCutter, cut},
 };
 use futures_util::future::join_all;
 use policy::Target;
@@ -18,6 +18,8 @@ use std::time::Duration;
 /// How long an element may take to appear: agents often name elements that do not exist.
 const APPEAR_WAIT: Duration = Duration::from_secs(1);
 const MAX_CANDIDATES: usize = 5;
+/// As the page script has it.
+const MAX_NAME: Limit = Limit::Units(300);
 
 /// An element of the page, as the driver holds it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -226,8 +228,9 @@ impl Browser {
         // A page with one frame is searched and checked in one call.
         let look = (frames.len() == 1).then_some(TargetUse { purpose, point: None });
         // A match by redacted text would confirm a guess.
-        let redactor = self
-            .text_redactor()
+        let cutter = self.text_cutter();
+        let redactor = cutter
+            .redactor()
             .filter(|_| !matches!(by, SearchBy::Role { name: None, .. } | SearchBy::Selector { .. }));
         let words = redactor.is_some();
         let look = look.filter(|_| !words);
@@ -250,12 +253,12 @@ impl Browser {
                 Err(error) => return Err(error.into()),
             }
         }
-        if let Some(redact) = &redactor {
+        if let Some(redact) = redactor {
             found.iter_mut().for_each(|frame| frame.remove_redacted(|words| redact(words).is_some()));
         }
         let chosen = choose(&found, index)
             .and_then(|(reference, matches)| Some((self.element(&reference).ok()?, matches)));
-        let Some((element, matches)) = chosen else { return Err(not_found(by, index, &found)) };
+        let Some((element, matches)) = chosen else { return Err(not_found(by, index, &found, &cutter)) };
         let check = found
             .iter_mut()
             .find_map(|frame| frame.looked.take_if(|look| look.r#ref == element.reference))
@@ -289,7 +292,8 @@ fn choose(found: &[FindReply], index: usize) -> Option<(String, usize)> {
     })?
 }
 
-fn not_found(by: SearchBy<'_>, index: usize, found: &[FindReply]) -> BrowserError {
+fn not_found(by: SearchBy<'_>, index: usize, found: &[FindReply], cutter: &TextCutter) -> BrowserError {
+    // The caller's own words.
     let wanted = match by {
         SearchBy::Role { role, name: Some(name) } => format!("{} {:?}", cut(role, 32), cut(name, 100)),
         SearchBy::Role { role, name: None } => cut(role, 32),
@@ -306,7 +310,10 @@ fn not_found(by: SearchBy<'_>, index: usize, found: &[FindReply]) -> BrowserErro
         .iter()
         .flat_map(|frame| &frame.near)
         .take(MAX_CANDIDATES)
-        .map(|near| PageText::new(&format!("{} {:?}", near.role, near.name)))
+        .map(|near| {
+            let name = cutter.redact_and_cut(&near.name, MAX_NAME);
+            PageText::new(&format!("{} {name:?}", near.role))
+        })
         .collect();
     BrowserError::ElementNotFound { wanted: format!("{wanted}{place}"), candidates }
 }
@@ -358,7 +365,7 @@ mod tests {
             (vec![frame(&[], &[], &[])], 3, ""),
             (vec![frame(&[], &[], &[])], 0, ""),
         ] {
-            let message = not_found(by, index, &frames).to_string();
+            let message = not_found(by, index, &frames, &TextCutter::default()).to_string();
             assert_eq!(
                 message,
                 format!("no element answers to button \"Mute\"{expected}"),

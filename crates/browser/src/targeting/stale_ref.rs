@@ -6,14 +6,15 @@ use crate::{
     error::{BrowserError, StaleRefReason},
     script::ScriptFunction,
     state::parse_ref,
-    text::{PageText, cut},
+    text::{Limit, PageText},
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// How long the page may take to answer; without an answer no reason is given.
 const ANSWER_WAIT: Duration = Duration::from_secs(3);
-const MAX_NAME: usize = 120;
+const MAX_NAME: Limit = Limit::Units(120);
+const MAX_CLOSED_URL: usize = 300;
 const MAX_ROLE: usize = 32;
 
 #[derive(Serialize)]
@@ -82,7 +83,8 @@ impl Browser {
                 }
                 None => {
                     let (reason, url) = tab.frames.stale_reason(serial, &tab.target);
-                    let page_words = url.map(|url| PageText::new(&url));
+                    let shown = |url: String| state.text.redact_and_cut_url(&url, MAX_CLOSED_URL);
+                    let page_words = url.map(|url| PageText::new(&shown(url)));
                     return BrowserError::StaleRef { reference, reason: Some(reason), page_words };
                 }
             }
@@ -105,7 +107,9 @@ impl Browser {
         };
         let role = reply.role.filter(|role| is_role(role));
         let page_words = role.map(|role| match reply.name.filter(|name| !name.is_empty()) {
-            Some(name) => PageText::new(&format!("{role} {:?}", cut(&name, MAX_NAME))),
+            Some(name) => {
+                PageText::new(&format!("{role} {:?}", self.text_cutter().redact_and_cut(&name, MAX_NAME)))
+            }
             None => PageText::new(&role),
         });
         BrowserError::StaleRef { reference, reason: Some(reason), page_words }

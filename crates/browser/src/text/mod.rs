@@ -1,8 +1,11 @@
 //! Text from pages: invisible characters removed, bounded, and kept apart from the driver's own words.
 
 mod page_text;
+mod redaction;
 
 pub use page_text::{AttributedText, FENCE_BYTES, PageText, RedactedPageText, mark_page_text, page_block};
+pub(crate) use redaction::{HTML_SLACK, Limit, MAX_DECODED_TEXT, MAX_URL, TextCutter};
+pub use redaction::{ScriptTextLimits, TEXT_SLACK, TextRedactor};
 
 use redact::is_invisible;
 use url::Url;
@@ -21,7 +24,7 @@ pub(crate) fn visible_line(text: &str) -> String {
         .collect()
 }
 
-/// The last character boundary within the first `limit` bytes.
+/// The last character boundary within the first `limit` bytes. Text of a page is cut by [`TextCutter`] instead.
 pub(crate) fn cut_at(text: &str, limit: usize) -> usize {
     let mut end = text.len().min(limit);
     while !text.is_char_boundary(end) {
@@ -30,7 +33,7 @@ pub(crate) fn cut_at(text: &str, limit: usize) -> usize {
     end
 }
 
-/// Truncates a URL to `limit` bytes without changing its origin. Removes user name and password: they stand before the
+/// Truncates a URL to `limit` bytes without changing its origin; [`TextCutter`] masks it first. Removes user name and password: they stand before the
 /// host, where a part of them could pass for one.
 pub(crate) fn truncate_url(text: &str, limit: usize) -> String {
     let fits = text.len() <= limit;
@@ -57,6 +60,12 @@ pub(crate) fn truncate_url(text: &str, limit: usize) -> String {
     if Url::parse(cut).is_ok_and(|cut| site(&cut) == site(&url)) {
         return cut.to_owned();
     }
+    url_origin(&url, limit)
+}
+
+/// The origin alone, or the scheme where there is none or it is too long.
+fn url_origin(url: &Url, limit: usize) -> String {
+    let scheme_only = || format!("{}:", &url.scheme()[..url.scheme().len().min(MAX_SCHEME)]);
     let origin = match url.scheme() {
         "http" | "https" => format!("{}/", url.origin().ascii_serialization()),
         "blob" => format!("blob:{}/", url.origin().ascii_serialization()),
@@ -65,7 +74,8 @@ pub(crate) fn truncate_url(text: &str, limit: usize) -> String {
     if origin.len() > limit { scheme_only() } else { origin }
 }
 
-/// The visible characters of the first `limit` bytes, in one line.
+/// The visible characters of the first `limit` bytes, in one line: for the words of a caller, of Chromium or of the
+/// driver, and for what is masked already. Text of a page is cut by [`TextCutter`] instead.
 pub(crate) fn cut(text: &str, limit: usize) -> String {
     visible_line(&text[..cut_at(text, limit)])
 }

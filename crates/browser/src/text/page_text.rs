@@ -3,7 +3,7 @@
 //! It is delimited by two Unicode noncharacters, which are removed from everything that comes from a page. The server
 //! turns them into fences or quotes.
 
-use super::{cut, cut_at, visible_line};
+use super::{cut_at, visible_line};
 use redact::{PreviouslyRedacted, Redacted, RedactedFields, SafeText};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
@@ -22,11 +22,6 @@ pub struct PageText(String);
 impl PageText {
     pub fn new(text: &str) -> PageText {
         PageText(visible_line(text))
-    }
-
-    /// The first `limit` bytes.
-    pub fn cut(text: &str, limit: usize) -> PageText {
-        PageText(cut(text, limit))
     }
 
     pub fn as_str(&self) -> &str {

@@ -35,7 +35,7 @@ use crate::{
     snapshot::{CallerId, SearchResult, Snapshot},
     state::Incident,
     targeting::{ActionabilityCheck, Element, Located, Purpose, TargetUse},
-    text::{PageText, RedactedPageText},
+    text::{MAX_URL, PageText, RedactedPageText},
 };
 use audit::Permitted;
 use history::HistoryStep;
@@ -274,8 +274,8 @@ impl Browser {
         let incidents = state.take_incidents();
         let tab = state.tab.as_ref();
         PageAfterAction {
-            url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
-            title: tab.map(|tab| tab.title.clone()).unwrap_or_default(),
+            url: tab.map(|tab| state.shown_url(tab)).unwrap_or_default(),
+            title: tab.map(|tab| state.shown_title(tab)).unwrap_or_default(),
             navigated: tab.is_some_and(|tab| tab.commits != tab.commits_at_start),
             snapshot: None,
             dialog: Some(dialog),
@@ -289,7 +289,13 @@ impl Browser {
         let state = self.shared.lock();
         let tab = state.tab.as_ref();
         Facts {
-            page_url: tab.map(|tab| tab.url.clone()).unwrap_or_default(),
+            // Whole, rules are about it, and what is shown of it is masked; a cut is masked here.
+            page_url: tab
+                .map(|tab| match tab.url.len() {
+                    0..=MAX_URL => tab.url.clone(),
+                    _ => state.shown_url(tab),
+                })
+                .unwrap_or_default(),
             document: tab.map(|tab| Document { tab: tab.id.0, count: tab.commits }).unwrap_or_default(),
             posted: tab.is_some_and(|tab| tab.posted),
             ..Facts::default()

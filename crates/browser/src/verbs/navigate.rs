@@ -106,7 +106,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
         self.dismiss_dialog(deadline).await?;
-        let left = self.page_facts().page_url;
+        let left = self.tab_url();
         tokio::select! {
             // The page that is left is checked before it is left.
             biased;
@@ -120,7 +120,7 @@ impl Browser {
                     if net_error == ABORTED && (loads_itself || self.document_count() > 0) => {}
                 Ok(_)
                     if (loads_itself || self.document_count() > 1)
-                        && self.state().url == left
+                        && self.tab_url() == left
                         && navigate.url.as_str() != left => {}
                 opened => return opened,
             },
@@ -129,6 +129,11 @@ impl Browser {
         }
         self.replace_tab(deadline).await?;
         self.open(navigate, reply, deadline).await
+    }
+
+    /// The URL as Chromium reports it, to compare it with another.
+    fn tab_url(&self) -> String {
+        self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
     /// Completes when the page that was left has been loaded repeatedly.

@@ -159,10 +159,8 @@ impl Browser {
                 if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
                     tab.title.clone_from(&page.title);
                 }
-                let page = match self.text_redactor() {
-                    Some(mask) => page.redacted(&mask),
-                    None => page,
-                };
+                let text = self.text_cutter();
+                let page = if text.redactor().is_some() { page.redacted(&text) } else { page };
                 return Ok(PageReading { url: self.state().url, document, page: Arc::new(page) });
             }
             attempts += 1;
@@ -244,7 +242,8 @@ impl Browser {
                 .call_script_bounded(request.bytes, frame, ScriptFunction::TakeSnapshot, &request, limit)
                 .await?;
         }
-        let snapshot = answer.into_snapshot(prefix, known.as_ref()).ok_or(ScriptCallError::Gone)?;
+        let snapshot =
+            answer.into_snapshot(prefix, known.as_ref(), &self.text_cutter()).ok_or(ScriptCallError::Gone)?;
         if place == 0 {
             self.set_frame_baseline(frame, &snapshot, links);
         }

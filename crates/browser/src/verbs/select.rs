@@ -9,7 +9,7 @@ use crate::{
     page::ScriptCallError,
     script::ScriptFunction,
     targeting::{Element, Purpose, TargetProblem, TargetUse, gone_as},
-    text::PageText,
+    text::{Limit, PageText, TextCutter},
 };
 use policy::{
     ARROW_DOWN, ARROW_UP, Chord, ElementFacts, LoadState, Modifiers, MouseButton, OptionFacts, Select,
@@ -37,6 +37,8 @@ struct MaskedLabels {
     read: Option<usize>,
 }
 
+/// What is shown of the label or the value of an option, as the page script has it.
+const MAX_LABEL: Limit = Limit::Units(300);
 /// Labels that are checked in one list; later options are selected by index.
 const MAX_LABELS: usize = 5_000;
 
@@ -59,7 +61,7 @@ struct MatchedOption {
 struct UnmatchedOption {
     missing: usize,
     disabled: bool,
-    options: Vec<PageText>,
+    options: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -118,7 +120,19 @@ impl Browser {
     ) -> Result<Vec<OptionFacts>, BrowserError> {
         let element = self.element(&list.element)?;
         let masked = self.masked_labels(&element, deadline).await?;
-        let request = select_request(select, &element, &[], &masked);
+        let matched = self.unmasked_options(select, &element, &masked, deadline).await?;
+        Ok(shown_options(&matched, &self.text_cutter()))
+    }
+
+    /// The same as the page has them, to be compared in the page.
+    async fn unmasked_options(
+        &self,
+        select: &Select,
+        element: &Element,
+        masked: &MaskedLabels,
+        deadline: Deadline,
+    ) -> Result<Vec<OptionFacts>, BrowserError> {
+        let request = select_request(select, element, &[], masked);
         let matched =
             self.call_script(&element.frame, ScriptFunction::ResolveOptions, &request, deadline).await;
         match matched.map_err(|error| gone_as(error, element.stale()))? {
@@ -126,7 +140,9 @@ impl Browser {
                 .into_iter()
                 .map(|MatchedOption { label, value }| OptionFacts { label, value })
                 .collect()),
-            MatchedOptions::Unmatched(unmatched) => Err(unmatched.into_error(select, element.reference)),
+            MatchedOptions::Unmatched(unmatched) => {
+                Err(unmatched.into_error(select, element.reference.clone(), &self.text_cutter()))
+            }
             MatchedOptions::Problem { problem } => Err(problem.into_error(&element.reference, None)),
         }
     }
@@ -136,7 +152,8 @@ impl Browser {
         element: &Element,
         deadline: Deadline,
     ) -> Result<MaskedLabels, BrowserError> {
-        let Some(mask) = self.text_redactor() else { return Ok(MaskedLabels::default()) };
+        let text = self.text_cutter();
+        let Some(mask) = text.redactor() else { return Ok(MaskedLabels::default()) };
         let argument = serde_json::json!({ "number": element.number, "most": MAX_LABELS });
         let labels: Result<Vec<String>, _> =
             self.call_script(&element.frame, ScriptFunction::ListOptionLabels, &argument, deadline).await;
@@ -164,7 +181,21 @@ impl Browser {
         )
         .await?;
         let masked = self.masked_labels(&element, deadline).await?;
-        let permitted_request = select_request(select, &element, options, &masked);
+        let changed = || BrowserError::TargetChanged {
+            element: element.reference.clone(),
+            what: "what would be chosen",
+        };
+        let text = self.text_cutter();
+        let mut unmasked = Vec::new();
+        // What was decided on is masked and cut; the page compares what it was before.
+        if text.redactor().is_some() {
+            unmasked = self.unmasked_options(select, &element, &masked, deadline).await?;
+            if shown_options(&unmasked, &text) != options {
+                return Err(changed());
+            }
+        }
+        let permitted = if text.redactor().is_some() { &unmasked } else { options };
+        let permitted_request = select_request(select, &element, permitted, &masked);
         let step = match self.next_select_step(&permitted_request, &element, deadline).await? {
             SelectStep::Clicks { opens: true, .. } => {
                 let input = repeatable_click(
@@ -202,11 +233,10 @@ impl Browser {
             }
             SelectStep::Clicks { clicks, .. } => self.click_options(&clicks, deadline).await?,
             SelectStep::Problem { problem } => return Err(problem.into_error(&element.reference, None)),
-            SelectStep::Unmatched(unmatched) => return Err(unmatched.into_error(select, element.reference)),
-            SelectStep::Changed { .. } => {
-                let what = "what would be chosen";
-                return Err(BrowserError::TargetChanged { element: element.reference, what });
+            SelectStep::Unmatched(unmatched) => {
+                return Err(unmatched.into_error(select, element.reference, &text));
             }
+            SelectStep::Changed { .. } => return Err(changed()),
             SelectStep::Several { .. } => {
                 return Err(BrowserError::OneOptionOnly { element: element.reference });
             }
@@ -286,13 +316,24 @@ fn select_request<'a>(
     SelectRequest { prefix: element.prefix(), number: element.number, options, decided, masked }
 }
 
+fn shown_options(options: &[OptionFacts], text: &TextCutter) -> Vec<OptionFacts> {
+    let shown = |option: &OptionFacts| OptionFacts {
+        label: text.redact_and_cut(&option.label, MAX_LABEL),
+        value: text.redact_and_cut(&option.value, MAX_LABEL),
+    };
+    // Without secrets they are as the page compares them.
+    if text.redactor().is_none() { options.to_vec() } else { options.iter().map(shown).collect() }
+}
+
 impl UnmatchedOption {
-    fn into_error(self, select: &Select, element: String) -> BrowserError {
+    fn into_error(self, select: &Select, element: String, text: &TextCutter) -> BrowserError {
         let wanted = match select.options.get(self.missing) {
             Some(SelectOption::Label(label)) => format!("{label:?}"),
             Some(SelectOption::Index(index)) => format!("number {index}"),
             None => String::new(),
         };
-        BrowserError::NoSuchOption { element, wanted, disabled: self.disabled, options: self.options }
+        let shown = |label: &String| PageText::new(&text.redact_and_cut(label, MAX_LABEL));
+        let options = self.options.iter().map(shown).collect();
+        BrowserError::NoSuchOption { element, wanted, disabled: self.disabled, options }
     }
 }

@@ -42,8 +42,8 @@ impl Browser {
             .chain(&state.background)
             .map(|tab| TabInfo {
                 id: tab.id,
-                url: PageText::new(&tab.url),
-                title: PageText::new(&tab.title),
+                url: PageText::new(&state.shown_url(tab)),
+                title: PageText::new(&state.shown_title(tab)),
                 current: front == Some(tab.id),
             })
             .collect();

@@ -41,9 +41,8 @@ impl Browser {
             }
             Condition::Url(pattern) => {
                 let matches = |state: &mut State| {
-                    let url = &state.tab.as_ref()?.url;
-                    let redacted = state.text_redactor.as_ref().and_then(|redact| redact(url));
-                    matches_url(pattern, redacted.as_ref().unwrap_or(url)).then_some(())
+                    let url = state.shown_url(state.tab.as_ref()?);
+                    matches_url(pattern, &url).then_some(())
                 };
                 self.wait(limit, matches).await?;
             }

@@ -22,6 +22,7 @@ mod incremental_snapshots;
 mod injection;
 mod keyboard;
 mod login_probe;
+mod mask_before_cut;
 mod navigation;
 mod nested_controls;
 mod oracle;

@@ -116,9 +116,13 @@ async fn read_frame(driver: &Driver, session: &SessionId, frame: &str) -> Frame 
     let mut chromium = in_order(call(driver, session, &GetFullAxTree { frame_id: frame }).await.nodes);
     let chromium_time = asked.elapsed();
     let asked = Instant::now();
-    let timed: Returned<serde::de::IgnoredAny> =
-        evaluate(driver, session, context, "stockade.takeSnapshot({ prefix: '', nodes: 1e6, bytes: 1e9 })")
-            .await;
+    let timed: Returned<serde::de::IgnoredAny> = evaluate(
+        driver,
+        session,
+        context,
+        "stockade.takeSnapshot(null, { prefix: '', nodes: 1e6, bytes: 1e9 })",
+    )
+    .await;
     let our_time = asked.elapsed();
     assert!(timed.value.is_some());
     let reading: SnapshotReading =
@@ -173,7 +177,7 @@ const READ_SCRIPT: &str = "(() => {
     for (let i = below.length - 1; i >= 0; i -= 1) if (below[i].nodeType !== 3) waiting.push(below[i]);
   }
   const sources = [];
-  const { nodes } = JSON.parse(stockade.takeSnapshot({ prefix: '', nodes: 1e6, bytes: 1e9, sources }));
+  const { nodes } = JSON.parse(stockade.takeSnapshot(null, { prefix: '', nodes: 1e6, bytes: 1e9, sources }));
   return { nodes, numbered: numbers.size, sources: sources.map((source) => numbers.get(source) ?? null) };
 })()";
 
