@@ -13,6 +13,7 @@ use ::browser::cdp;
 use error_code::ErrorCode;
 use jail::{Enforcement, JailError, JailId, JailSpec, PreparedJail, Runtime, RuntimeBackend};
 use policy::Scope;
+use redact::Redacted;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::net::UnixListener;
@@ -99,7 +100,12 @@ impl SandboxProvider {
             Err(error) => return Err(lease.add_log_tail(error.into()).await),
         };
         let bridge_phases = readiness.phases.iter();
-        phases.extend(bridge_phases.map(|phase| Phase { name: phase.name.to_string(), ms: phase.ms }));
+        phases.extend(
+            bridge_phases.map(|phase| Phase {
+                name: Redacted::outside_sessions(phase.name.to_string()),
+                ms: phase.ms,
+            }),
+        );
         let connecting = Instant::now();
         let connection = connect(&tunnel, &readiness.ws_path).await?;
         phases.push(Phase { name: "websocket".into(), ms: millis(connecting) });

@@ -41,6 +41,7 @@ use engine::error::Fault;
 use error_code::ErrorCode;
 use futures_util::future::BoxFuture;
 use policy::{ActionClass, Modifiers, TokenBudget};
+use redact::Redacted;
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -112,8 +113,9 @@ pub fn find_tool(name: &str) -> Result<&'static RegisteredTool, Fault> {
     }
     let likeness = |registered: &RegisteredTool| strsim::jaro_winkler(&registered.tool.name, name);
     let nearest = all().iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-    let hint = nearest
-        .map_or_else(String::new, |registered| format!("The nearest tool is {}.", registered.tool.name));
+    let hint = nearest.map_or_else(Redacted::default, |registered| {
+        Redacted::outside_sessions(format!("The nearest tool is {}.", registered.tool.name))
+    });
     Err(Fault::outside_sessions(
         ErrorCode::UnknownTool,
         format!("there is no tool {:?}", audit::sanitize(name)),
