@@ -79,6 +79,8 @@ impl SafeText for &'static str {}
 
 impl<T: SafeText> SafeText for &T {}
 
+impl RedactedFields for Redacted {}
+
 impl Redacted {
     /// For the redactor, which masked it.
     pub(crate) fn masked(text: String) -> Redacted {

@@ -1,11 +1,10 @@
 //! The promise of a whole value that none of its text can hold a secret.
 
-use crate::redacted::Redacted;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A value whose text is all [`Redacted`], ours, or an id that this program made: a reply, an audit event, an approval card,
+/// A value whose text is all [`Redacted`](crate::Redacted), ours, or an id that this program made: a reply, an audit event, an approval card,
 /// a webhook body, an error.
 ///
 /// Derive it. The derive compiles only if every field implements it, and neither `String` nor `serde_json::Value` does, so
@@ -62,7 +61,7 @@ macro_rules! redacted_fields {
 
 redacted_fields! {
     () bool u8 u16 u32 u64 u128 usize i8 i16 i32 i64 i128 isize f32 f64
-    Redacted Duration jiff::Timestamp error_code::ErrorCode error_code::EndReason
+    Duration jiff::Timestamp error_code::ErrorCode error_code::EndReason
 }
 
 /// Text of this program.

@@ -105,8 +105,8 @@ async fn run_page_steps(
         _ => String::new(),
     })?;
     if let Outcome::Navigated { final_url, title, .. } = went.outcome {
-        report.url = final_url;
-        report.title = title;
+        report.url = final_url.into_string();
+        report.title = title.into_string();
     }
 
     let begun = Instant::now();
@@ -132,7 +132,7 @@ async fn run_page_steps(
         format!("{} files", a.files)
     })?;
     report.screenshot = shot.copy;
-    report.archive = Some(archived.path);
+    report.archive = Some(PathBuf::from(archived.path.as_str()));
     Ok(())
 }
 

@@ -57,12 +57,12 @@ async fn alerts_and_beforeunload_are_answered_at_once_and_reported() {
     let driver = Driver::with(&pages).await;
     match driver.act(navigate("http://shop.test/", LoadState::Load)).await.unwrap() {
         Outcome::Navigated { incidents, .. } => {
-            let alert = Incident::Dialog { kind: "alert".into(), message: "first".into(), accepted: true };
+            let alert = Incident::Dialog { kind: "alert", message: "first".into(), accepted: true };
             assert_eq!(incidents, [alert]);
         }
         other => panic!("{other:?}"),
     }
-    let leaving = Incident::Dialog { kind: "beforeunload".into(), message: "".into(), accepted: true };
+    let leaving = Incident::Dialog { kind: "beforeunload", message: "".into(), accepted: true };
     for way in [click(role("link", "Next")), Action::Back, Action::Reload] {
         driver.goto("http://shop.test/leave").await;
         // Only a page with user interaction may ask before it is left.
@@ -116,8 +116,7 @@ async fn dialogs_of_background_tabs_are_dismissed_and_reported() {
         <button onclick=\"new BroadcastChannel('go').onmessage = function () { this.close(); document.title = 'late ' + confirm('late?') }\">Late</button>";
     let next = "<h1>next</h1><script>new BroadcastChannel('go').postMessage(1)</script>";
     let driver = Driver::with(&[("shop.test/", page), ("shop.test/next", next)]).await;
-    let no =
-        |message: &str| Incident::Dialog { kind: "confirm".into(), message: message.into(), accepted: false };
+    let no = |message: &str| Incident::Dialog { kind: "confirm", message: message.into(), accepted: false };
     driver.goto("http://shop.test/").await;
     driver.after(click(role("button", "Ask"))).await.unwrap();
     driver.tabs(Tabs::New).await;

@@ -18,7 +18,7 @@ impl PageDelimiters {
     }
 
     pub fn text(&self, text: &Redacted) -> Redacted {
-        text.transform_with(&self.mark, |text, mark| delimit(text, mark))
+        text.transform_with(&self.mark, delimit)
     }
 
     /// Delimits page text in every string of a structured reply, which is at most 64 levels deep.

@@ -17,7 +17,7 @@ fn about() -> EventSubject {
     EventSubject {
         tenant: "default".into(),
         actor: "bench".into(),
-        session_id: "s-bench".into(),
+        session_id: policy::SessionId::parse("s-bench").ok(),
         jail_id: None,
     }
 }
@@ -49,8 +49,9 @@ impl Record {
             Decision::Allow(permit) => permit,
             other => panic!("{other:?}"),
         };
-        let (about, veil) = (about(), |text: &str| text.to_owned());
-        let context = ActionContext { subject: &about, user_agent: "bench", before: None, redact: &veil };
+        let (about, redact) = (about(), |text: &str| redact::Redacted::outside_sessions(text));
+        let context =
+            ActionContext { subject: &about, user_agent: &"bench".into(), before: None, redact: &redact };
         self.log.intend(permit, context).await.unwrap().0
     }
 
@@ -97,9 +98,13 @@ impl Record {
                 let mut costs = Vec::new();
                 tokio::time::sleep(thinking * number as u32 / sessions as u32).await;
                 for _ in 0..actions {
-                    let (about, veil) = (about(), |text: &str| text.to_owned());
-                    let context =
-                        ActionContext { subject: &about, user_agent: "bench", before: None, redact: &veil };
+                    let (about, redact) = (about(), |text: &str| redact::Redacted::outside_sessions(text));
+                    let context = ActionContext {
+                        subject: &about,
+                        user_agent: &"bench".into(),
+                        before: None,
+                        redact: &redact,
+                    };
                     let begun = Instant::now();
                     let (_, intent) = log.intend(permit(), context).await.unwrap();
                     let intended = begun.elapsed();

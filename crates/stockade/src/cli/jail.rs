@@ -6,6 +6,7 @@ use ::jail::{JailError, RuntimeBackend};
 use anstyle::Style;
 use clap::{Args, Subcommand};
 use engine::error::{Fault, with_causes};
+use redact::Redacted;
 use serde_json::json;
 
 #[derive(Debug, Args)]
@@ -93,5 +94,5 @@ fn format_mebibytes(bytes: u64) -> String {
 }
 
 fn jail_fault(error: JailError) -> Fault {
-    Fault::outside_sessions(error.code(), with_causes(&error)).hint(error.hint())
+    Fault::outside_sessions(error.code(), with_causes(&error)).hint(Redacted::outside_sessions(error.hint()))
 }

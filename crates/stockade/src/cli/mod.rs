@@ -39,6 +39,7 @@ use context::GlobalArgs;
 use engine::error::Fault;
 use engine::provider::sandbox::BackendFactory;
 use error_code::ErrorCode;
+use redact::Redacted;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -180,7 +181,7 @@ fn usage(arguments: &[OsString], error: &clap::Error) -> ExitCode {
         let message = text.trim().trim_start_matches("error: ").to_owned();
         return output::print_fault(
             true,
-            &Fault::new(ErrorCode::Usage, message).hint("Run: stockade --help"),
+            &Fault::outside_sessions(ErrorCode::Usage, message).hint("Run: stockade --help"),
             USAGE,
         );
     }
@@ -209,7 +210,7 @@ fn unknown_action(arguments: &[OsString], error: &clap::Error) -> Option<Fault> 
     let hint = format!(
         "The nearest action is `stockade {group} {nearest}`; `stockade {group} --help` lists all of them."
     );
-    Some(Fault::new(ErrorCode::UnknownAction, message).hint(hint))
+    Some(Fault::outside_sessions(ErrorCode::UnknownAction, message).hint(Redacted::outside_sessions(hint)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::cli::{Context, FAILURE};
 use anstyle::{AnsiColor, Style};
-use engine::error::{Fault, in_quotes};
+use engine::error::{Fault, quote_page_text};
 use error_code::ErrorCode;
 use serde_json::Value;
 use std::io::{self, Write};
@@ -93,12 +93,12 @@ pub(super) fn print_fault(json: bool, fault: &Fault, code: u8) -> ExitCode {
 /// Renders a fault for people.
 pub(super) fn render_fault(fault: &Fault) -> String {
     let mut text =
-        format!("{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n", fault.code, in_quotes(&fault.message));
+        format!("{BAD}error[{}]{BAD:#}{BOLD}: {}{BOLD:#}\n", fault.code, quote_page_text(&fault.message));
     if let Some(cause) = &fault.cause {
         text.push_str(&format!("  cause: {cause}\n"));
     }
     if !fault.hint.is_empty() {
-        text.push_str(&format!("  {GOOD}hint{GOOD:#}: {}\n", in_quotes(&fault.hint)));
+        text.push_str(&format!("  {GOOD}hint{GOOD:#}: {}\n", quote_page_text(&fault.hint)));
     }
     text
 }

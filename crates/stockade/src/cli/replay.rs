@@ -88,9 +88,8 @@ fn from_bundle(path: &Path) -> Result<SessionRecording, Fault> {
     let checked = record::check_bundle(path, None).map_err(|e| unreadable(&e))?;
     if let Some(bad) = checked.bad {
         let message = format!("the bundle is not as it was made: {bad}");
-        return Err(
-            Fault::new(ErrorCode::BundleDamaged, message).hint("Get it again from where it was made.")
-        );
+        return Err(Fault::outside_sessions(ErrorCode::BundleDamaged, message)
+            .hint("Get it again from where it was made."));
     }
     let mut files = record::read_bundle(path).map_err(|e| unreadable(&e))?;
     let events = files.remove("events.jsonl").unwrap_or_default();

@@ -7,6 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use engine::error::{Fault, with_causes};
 use engine::state;
 use error_code::ErrorCode;
+use redact::Redacted;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -85,7 +86,7 @@ fn verify(context: &Context, store: &Store, id: Option<&str>) -> Result<Reply, F
         let message =
             id.map_or_else(|| "there is no template".to_owned(), |id| format!("there is no template '{id}'"));
         let hint = if id.is_some() { "Run: stockade template list" } else { "Run: stockade template build" };
-        return Err(Fault::new(ErrorCode::TemplateMissing, message).hint(hint));
+        return Err(Fault::outside_sessions(ErrorCode::TemplateMissing, message).hint(hint));
     }
     let ids: Vec<String> = chosen.keys().cloned().collect();
     for template in chosen.into_values() {
@@ -136,5 +137,5 @@ fn format_megabytes(bytes: u64) -> String {
 }
 
 fn template_fault(error: TemplateError) -> Fault {
-    Fault::outside_sessions(error.code(), with_causes(&error)).hint(error.hint())
+    Fault::outside_sessions(error.code(), with_causes(&error)).hint(Redacted::outside_sessions(error.hint()))
 }

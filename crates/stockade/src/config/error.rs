@@ -3,6 +3,7 @@
 use crate::config::reader::ValueOrigin;
 use engine::error::{Fault, with_causes};
 use error_code::ErrorCode;
+use redact::{Redacted, redacted};
 use std::io;
 use std::path::PathBuf;
 
@@ -104,7 +105,8 @@ impl ConfigError {
 
 impl From<ConfigError> for Fault {
     fn from(error: ConfigError) -> Fault {
-        Fault::outside_sessions(error.code(), with_causes(&error)).hint(error.hint())
+        Fault::outside_sessions(error.code(), with_causes(&error))
+            .hint(Redacted::outside_sessions(error.hint()))
     }
 }
 
@@ -148,8 +150,8 @@ impl From<ConfigErrors> for Fault {
         let more = errors.rest.len();
         let mut fault = Fault::from(*errors.first);
         if more > 0 {
-            fault.message = format!("{} ({more} more)", fault.message);
-            fault.hint = format!("{} `stockade config check` lists all that is wrong.", fault.hint);
+            fault.message = redacted!("{} ({} more)", fault.message, more);
+            fault.hint = redacted!("{} `stockade config check` lists all that is wrong.", fault.hint);
         }
         fault
     }

@@ -57,7 +57,10 @@ fn check_space(name: &'static str, folder: &Path) -> Check {
             let free = disk.f_bavail * disk.f_frsize;
             let found = format!("{} MB free at {}", free / 1_000_000, folder.display());
             if free < LITTLE_SPACE {
-                Check::bad(name, Fault::new(ErrorCode::DiskFull, found).hint("Free some space on that disk."))
+                Check::bad(
+                    name,
+                    Fault::outside_sessions(ErrorCode::DiskFull, found).hint("Free some space on that disk."),
+                )
             } else {
                 Check::good(name, found)
             }

@@ -44,8 +44,14 @@ impl Check {
     }
 
     fn bad(name: &'static str, fault: engine::error::Fault) -> Check {
-        let mend = (!fault.hint.is_empty()).then_some(fault.hint);
-        Check { name, verdict: Verdict::Bad, found: fault.message, code: Some(fault.code), mend }
+        let mend = (!fault.hint.is_empty()).then(|| fault.hint.into_string());
+        Check {
+            name,
+            verdict: Verdict::Bad,
+            found: fault.message.into_string(),
+            code: Some(fault.code),
+            mend,
+        }
     }
 }
 

@@ -11,11 +11,12 @@ use source::{SourceFile, is_test, rust_files};
 
 /// Who may use whom. ARCHITECTURE.md has the same table, with reasons.
 const EDGES: &[(&str, &[&str])] = &[
-    ("policy", &["error-code"]),
-    ("redact", &[]),
     ("error-code", &[]),
+    ("redact-derive", &[]),
+    ("redact", &["error-code", "redact-derive"]),
+    ("policy", &["error-code", "redact"]),
     ("http-client", &[]),
-    ("audit", &["policy"]),
+    ("audit", &["policy", "redact"]),
     ("browser", &["audit", "error-code", "policy", "redact"]),
     ("egress", &["error-code"]),
     ("jail", &["error-code"]),
@@ -113,10 +114,52 @@ fn only_in(word: &str, allowed: &[&str]) {
     assert!(strays.is_empty(), "{word:?} may not stand in {strays:?}");
 }
 
-/// A type that promises to hold no text of a page or an agent goes into replies as it is.
+/// Promises that a type holds no text of a page or an agent: what implements them goes into replies as it is.
 #[test]
-fn only_the_redactors_crate_says_what_needs_no_redaction() {
-    only_in("SafeText for", &["crates/redact/"]);
+fn only_these_files_promise_that_a_type_needs_no_redaction() {
+    let promises = ["SafeText for", "RedactedFields for", "declare_safe_text!"];
+    let files = [
+        "crates/redact/",
+        "crates/redact-derive/",
+        // Ids, names of tenants, actors, sessions and tabs, names of rules.
+        "crates/policy/src/ids.rs",
+        "crates/policy/src/action.rs",
+        "crates/policy/src/permit.rs",
+        // Hosts and names of credentials.
+        "crates/vault/src/credential/host.rs",
+        "crates/engine/src/approvals/approval.rs",
+        "crates/engine/src/provider/mod.rs",
+        // Made of redacted text.
+        "crates/browser/src/text/page_text.rs",
+        "crates/server/src/mcp/tool_reply.rs",
+        // Pictures, which are masked when they are taken.
+        "crates/browser/src/screenshot/capture.rs",
+        "crates/server/src/mcp/tools/screenshot.rs",
+    ];
+    for promise in promises {
+        only_in(promise, &files);
+    }
+}
+
+/// Text of pages and sites passes the gate, so nothing there may say that a text is none of a session's.
+#[test]
+fn the_gate_and_the_driver_redact_every_text() {
+    for SourceFile { path, text } in rust_files().iter().filter(|file| !is_test(&file.path)) {
+        if ["crates/engine/src/gate/", "crates/browser/src/"].iter().any(|folder| path.starts_with(folder)) {
+            let program = text.split("#[cfg(test)]").next().unwrap();
+            for word in ["outside_sessions(", "Fault::caused(", "previously_redacted"] {
+                assert!(!program.contains(word), "{path}: {word}");
+            }
+        }
+    }
+}
+
+#[test]
+fn only_stored_cards_and_errors_count_as_redacted_before() {
+    only_in(
+        "previously_redacted",
+        &["crates/redact/", "crates/engine/src/approvals/approval.rs", "crates/engine/src/error/mod.rs"],
+    );
 }
 
 #[test]

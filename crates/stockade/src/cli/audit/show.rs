@@ -35,7 +35,7 @@ pub fn run(context: &Context, args: &ShowArgs) -> Result<Reply, Fault> {
     audit::read_all(&audit, &EventFilter::default(), take).map_err(|e| unreadable(&e))?;
     if found.is_empty() {
         let message = format!("no event {:?} is on record", audit::sanitize(&args.event));
-        return Err(Fault::new(ErrorCode::UnknownEvent, message)
+        return Err(Fault::outside_sessions(ErrorCode::UnknownEvent, message)
             .hint("`stockade audit tail` shows numbers; its JSON has correlation ids."));
     }
     let human: String = found.iter().map(render_details).collect();

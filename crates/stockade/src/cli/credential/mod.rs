@@ -175,9 +175,8 @@ async fn put(
     };
     if domain.is_some_and(|domain| domain != credential.domain) {
         let message = format!("the document is for {}", credential.domain);
-        return Err(
-            Fault::new(ErrorCode::Usage, message).hint("Leave --domain out, or give the document's own.")
-        );
+        return Err(Fault::outside_sessions(ErrorCode::Usage, message)
+            .hint("Leave --domain out, or give the document's own."));
     }
     store(logins, by, id, &credential, Vec::new()).await
 }

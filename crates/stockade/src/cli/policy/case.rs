@@ -140,7 +140,7 @@ pub(super) fn read_cases(file: &Path) -> Result<Vec<PolicyCase>, Fault> {
 }
 
 pub(super) fn bad_case(message: String) -> Fault {
-    Fault::new(ErrorCode::BadPolicyCase, message)
+    Fault::outside_sessions(ErrorCode::BadPolicyCase, message)
         .hint("docs/policy.md has the form of a case; stockade policy explain --help lists what one can say.")
 }
 

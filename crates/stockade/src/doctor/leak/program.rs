@@ -22,7 +22,7 @@ const MOST_UNREAD: usize = 64;
 
 /// The fault for an incomplete run, which proves nothing.
 pub fn incomplete_run(why: impl Into<String>) -> Fault {
-    Fault::new(ErrorCode::LeakUnfinished, why)
+    Fault::outside_sessions(ErrorCode::LeakUnfinished, why)
         .hint("Nothing is proven. See `stockade doctor` and the end of the log, then try again.")
 }
 
