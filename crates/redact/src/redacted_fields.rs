@@ -45,16 +45,6 @@ pub trait RedactedFields {
 #[doc(hidden)]
 pub fn assert_redacted<T: RedactedFields + ?Sized>() {}
 
-/// Declares that no text of a page, a site or an agent fits into these types, so that they go out as they are: ids that
-/// this program makes, and names that an operator chose. A test keeps the list of places.
-#[macro_export]
-macro_rules! declare_safe_text {
-    ($($type:ty),* $(,)?) => { $(
-        impl $crate::SafeText for $type {}
-        impl $crate::RedactedFields for $type {}
-    )* };
-}
-
 macro_rules! redacted_fields {
     ($($type:ty)*) => { $(impl RedactedFields for $type {})* };
 }
