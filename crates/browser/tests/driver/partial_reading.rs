@@ -108,7 +108,7 @@ async fn a_ref_as_root_shows_only_its_subtree() {
     for (format, expected) in [
         (ReadFormat::Outline, "- listitem: \"one\"\n"),
         (ReadFormat::Markdown, "- one\n"),
-        (ReadFormat::Tree, "role: \"text\", name: \"one\""),
+        (ReadFormat::Tree, "role: \"text\", name: Some(\"one\")"),
     ] {
         let part = Part::Root(cart.clone());
         let shown = text_of(&read(&driver, Read { format, part, ..Read::default() }).await.unwrap());

@@ -5,6 +5,7 @@ use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
 use engine::error::Fault;
 use error_code::ErrorCode;
+use redact::Secret;
 
 /// Shorter passwords are too easy to guess.
 const SHORTEST: usize = 10;
@@ -13,13 +14,20 @@ const LONGEST: usize = 1024;
 /// Memory in KiB, passes and lanes: RFC 9106's second recommendation with one lane, about a tenth of a second.
 const COST: (u32, u32, u32) = (64 * 1024, 3, 1);
 
-/// A password in the clear. It derives nothing, so it cannot be printed, copied or serialised by accident.
-pub struct Password(String);
+/// A password in the clear. It derives nothing, so it cannot be printed, copied or serialised by accident, and it is wiped
+/// when it is dropped.
+pub struct Password(Secret);
+
+impl From<Secret> for Password {
+    fn from(secret: Secret) -> Password {
+        Password(secret)
+    }
+}
 
 impl Password {
     /// Wraps text that somebody entered, valid or not.
     pub fn given(text: String) -> Password {
-        Password(text)
+        Password(Secret::new(text))
     }
 
     /// Checks that it may be set as a password.
@@ -27,13 +35,13 @@ impl Password {
         let bad = |message: String| {
             Err(Fault::outside_sessions(ErrorCode::BadPassword, message).hint("Four or five words do well."))
         };
-        if self.0.chars().count() < SHORTEST {
+        if self.expose().chars().count() < SHORTEST {
             return bad(format!("a password has at least {SHORTEST} characters"));
         }
-        if self.0.len() > LONGEST {
+        if self.expose().len() > LONGEST {
             return bad(format!("a password has at most {LONGEST} bytes"));
         }
-        if self.0.chars().any(char::is_control) {
+        if self.expose().chars().any(char::is_control) {
             return bad("a password is one line of text".to_owned());
         }
         Ok(())
@@ -41,18 +49,18 @@ impl Password {
 
     /// The password itself, for the server that checks it.
     pub fn expose(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
     }
 
     /// Compares the two entries of a new password.
     pub fn is(&self, other: &Password) -> bool {
-        self.0 == other.0
+        self.expose() == other.expose()
     }
 
     /// The hash to store. Slow on purpose.
     pub fn hash(&self) -> Result<String, Fault> {
         self.check()?;
-        let hash = argon2().and_then(|argon2| argon2.hash_password(self.0.as_bytes()));
+        let hash = argon2().and_then(|argon2| argon2.hash_password(self.expose().as_bytes()));
         hash.map(|hash| hash.to_string()).map_err(|error| internal(&error))
     }
 
@@ -61,12 +69,13 @@ impl Password {
         // A hash of discarded random bytes, which no password matches.
         const DUMMY_HASH: &str = "$argon2id$v=19$m=65536,t=3,p=1$c3RvY2thZGUtbm9ib2R5$\
             lsEOsEEwvVZ0MEkhNqLxKJcUW3sGJqxpQ9kSiE3D6Lk";
-        if self.0.len() > LONGEST {
+        if self.expose().len() > LONGEST {
             return Ok(false);
         }
         let parsed =
             PasswordHash::new(stored.unwrap_or(DUMMY_HASH)).map_err(|error| internal(&error.into()))?;
-        let right = argon2().map_err(|error| internal(&error))?.verify_password(self.0.as_bytes(), &parsed);
+        let right =
+            argon2().map_err(|error| internal(&error))?.verify_password(self.expose().as_bytes(), &parsed);
         Ok(right.is_ok() && stored.is_some())
     }
 }

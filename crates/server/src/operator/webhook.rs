@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use zeroize::Zeroizing;
 
 pub const TIME_HEADER: &str = "x-stockade-timestamp";
 pub const NONCE_HEADER: &str = "x-stockade-nonce";
@@ -29,8 +30,9 @@ pub enum Direction {
     Answer,
 }
 
-/// The shared secret. It derives nothing, so it cannot be printed or serialised by accident.
-pub struct WebhookSecret(Vec<u8>);
+/// The shared secret. It derives nothing, so it cannot be printed or serialised by accident, and it is wiped when it is
+/// dropped.
+pub struct WebhookSecret(Zeroizing<Vec<u8>>);
 
 impl WebhookSecret {
     /// Reads the secret from a file that only the user running Stockade can read.
@@ -51,8 +53,8 @@ impl WebhookSecret {
         if !metadata.is_file() || metadata.len() > MAX_SECRET_BYTES {
             return Err(unsafe_file("this is no file with a secret".to_owned()));
         }
-        let text = std::fs::read(path).map_err(unreadable)?;
-        let secret = text.trim_ascii().to_vec();
+        let text = Zeroizing::new(std::fs::read(path).map_err(unreadable)?);
+        let secret = Zeroizing::new(text.trim_ascii().to_vec());
         if secret.len() < MIN_SECRET_BYTES {
             return Err(unsafe_file(format!("a secret has at least {MIN_SECRET_BYTES} characters")));
         }
@@ -123,7 +125,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn secret() -> WebhookSecret {
-        WebhookSecret(b"0123456789abcdef0123456789abcdef".to_vec())
+        WebhookSecret(Zeroizing::new(b"0123456789abcdef0123456789abcdef".to_vec()))
     }
 
     fn check(

@@ -159,10 +159,11 @@ impl PasswordPrompt {
                 RawTerminal::open()?.read_line(&format!("{prompt}: "), false).map(Password::given)
             }
             PasswordPrompt::Lines(lines) => {
-                let mut bytes = Vec::new();
+                // Sized once: a vector that grows leaves copies behind.
+                let mut bytes = Zeroizing::new(Vec::with_capacity(LONGEST_LINE as usize));
                 lines.take(LONGEST_LINE).read_until(b'\n', &mut bytes).map_err(|e| terminal_lost(&e))?;
-                let text = String::from_utf8(bytes).map_err(|_| not_utf8())?;
-                let text = text.strip_suffix('\n').unwrap_or(&text);
+                let text = std::str::from_utf8(&bytes).map_err(|_| not_utf8())?;
+                let text = text.strip_suffix('\n').unwrap_or(text);
                 Ok(Password::given(text.strip_suffix('\r').unwrap_or(text).to_owned()))
             }
         }

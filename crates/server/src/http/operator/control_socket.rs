@@ -12,6 +12,7 @@ use axum::{Json, Router};
 use engine::approvals::{ApprovalFilter, Decider, DecisionChannel};
 use engine::control::Control;
 use engine::error::Fault;
+use redact::Secret;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 #[derive(Deserialize)]
 struct LoginBody {
     operator: String,
-    password: String,
+    password: Secret,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +58,7 @@ pub fn router() -> Router<SocketState> {
 }
 
 async fn login(State(auth): State<OperatorAuth>, Json(login): Json<LoginBody>) -> Response {
-    let password = Password::given(login.password);
+    let password = Password::from(login.password);
     match auth.log_in_with_password(LoginChannel::Socket, &login.operator, password).await {
         Ok(token) => Json(json!({ "token": token.expose() })).into_response(),
         Err(fault) => fault_response(fault),
