@@ -7,7 +7,7 @@ export CARGO_TERM_COLOR ?= auto
 # Tests mostly wait for a browser, so one more at once than there are cores; with many more each waits for the others.
 export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
 
-.PHONY: run test test-programs bench fuzz build lint lint-js check setup setup-bench setup-test clean help
+.PHONY: run test test-programs bench fuzz audit build lint lint-js check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -45,6 +45,9 @@ bench: setup-bench build ## Ratios to bare Chromium, all from one run
 
 fuzz: setup-test ## Ten minutes of broken files for each reader of credentials (FUZZ_SECONDS=60 for less)
 	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p vault --test integration fuzz:: -- --nocapture
+
+audit: ## Licences, sources and known vulnerabilities of all dependencies, with cargo-deny
+	@CARGO="$(CARGO)" script/audit
 
 setup: ## Install what the browser needs on this machine
 	@script/setup run
