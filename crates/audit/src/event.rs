@@ -120,7 +120,8 @@ pub enum EventKind {
     CredentialAccepted,
     CredentialRejected,
     /// A one-time code of it was shown to an operator.
-    CredentialCodeTold,
+    #[serde(rename = "credential_code_told")]
+    CredentialCodeShown,
     MasterKeyRotated,
     /// The webhook did not take a question, or takes them again.
     WebhookFailed,

@@ -1,8 +1,9 @@
 //! The interface of a runtime: whatever can run jails, on this machine or elsewhere.
 //!
 //! A [`RuntimeBackend`] is a configured runtime that is not started: it checks its host and starts a
-//! [`Runtime`]. Neither trait names a process, a descriptor, a cgroup or a folder of the host, because a container
-//! engine or a remote machine cannot offer them. All calls block; callers with an event loop make them from a
+//! [`Runtime`]. A jail is named by its id and reached by its two Unix sockets; how it runs is the runtime's own business:
+//! no call takes or returns a process, a cgroup or a folder of the host. Reports list process ids where there are any. All
+//! calls block; callers with an event loop make them from a
 //! blocking thread.
 
 use crate::{Enforcement, InstanceId, JailError, JailId, JailStats, Limits};

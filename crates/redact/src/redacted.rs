@@ -61,11 +61,11 @@ use std::ops::{Deref, Range};
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Redacted(Cow<'static, str>);
 
-/// What can stand in a [`Redacted`] as it is, because no text of a page, a site or an agent fits into it: numbers, truth
-/// values, and ids that this program makes itself.
+/// What can stand in a [`Redacted`] as it is, because no text of a page or a site fits into it: numbers, truth values, ids
+/// that this program makes, names that an operator or the caller itself chose.
 ///
-/// Who implements it for a type promises that. A search for `impl SafeText` finds every promise. A type that is parsed
-/// from what an agent or a site sends, such as a name or an address, goes through a redactor instead.
+/// Who implements it for a type promises that. A test keeps the list of files that do, by `SafeText for` or
+/// [`declare_safe_text!`](crate::declare_safe_text). Text of a page or a site goes through a redactor instead.
 pub trait SafeText: fmt::Display {}
 
 /// Declares that no text of a page, a site or an agent fits into these types, so that they go out as they are: ids that
@@ -108,7 +108,7 @@ impl Redacted {
     /// Text that no session reaches: a path, an error of the operating system, a setting, an argument that the caller sent
     /// itself. No credential and no page has a part in it, so there is nothing to mask.
     ///
-    /// Never for what a browser, a site or a vault said. A test keeps the gate, sessions and approvals free of it.
+    /// Never for what a page or a site said. A test keeps the gate and the driver, where such text passes, free of it.
     pub fn outside_sessions(text: impl Into<String>) -> Redacted {
         Redacted(Cow::Owned(text.into()))
     }

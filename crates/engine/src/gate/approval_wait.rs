@@ -27,7 +27,7 @@ impl Gate {
         let mask = session.secrets.screenshot_mask();
         let (target, format) = (question.facts().target.as_ref(), self.sessions.picture_format());
         match turn
-            .runtime
+            .active
             .link
             .browser
             .recording_screenshot(target, format, &mask, TimeLimit::new(TIMEOUT))

@@ -108,7 +108,7 @@ impl Gate {
             answered = waiting.answered() => answered,
             _ = session.until_ended() => {
                 if let Err(fault) = waiting.withdraw().await {
-                    tracing::warn!(%fault, session = %session.id, "a call for guidance is still in the book");
+                    tracing::warn!(%fault, session = %session.id, "a call for guidance could not be withdrawn");
                 }
                 return;
             }

@@ -108,7 +108,7 @@ async fn perform(
     reply_options: &ReplyOptions,
     limit: TimeLimit,
 ) -> Result<Outcome, ActionFailure> {
-    let performed = turn.runtime.link.browser.perform_within(permitted, reply_options, limit);
+    let performed = turn.active.link.browser.perform_within(permitted, reply_options, limit);
     performed.await.map_err(ActionFailure::Browser)
 }
 
@@ -198,14 +198,14 @@ impl Gate {
     ) -> Result<Facts, ActionFailure> {
         let action = source.action();
         let resolved = tokio::select! {
-            facts = turn.runtime.link.browser.resolve_within(action, limit) => {
+            facts = turn.active.link.browser.resolve_within(action, limit) => {
                 facts.map_err(ActionFailure::Browser)
             }
             failure = interrupted => Err(failure),
         };
         resolved.map_err(|failure| {
-            let failure = source.void_if_approved(session, failure, turn.runtime.link.is_alive());
-            let page_url = turn.runtime.link.browser.state().url;
+            let failure = source.void_if_approved(session, failure, turn.active.link.is_alive());
+            let page_url = turn.active.link.browser.state().url;
             self.log.not_performed(context, action, page_url, &failure.code());
             failure
         })
@@ -314,7 +314,7 @@ impl Gate {
         screenshot: Option<StoredScreenshot>,
     ) -> Result<(), ActionFailure> {
         let code = result.as_ref().err().map_or_else(|| "ok".into(), ActionFailure::code);
-        let page = turn.runtime.link.browser.state();
+        let page = turn.active.link.browser.state();
         let (url, title) = (session.typed_text.redact(&page.url), session.typed_text.redact(&page.title));
         let completed = intent
             .complete(|event| event.took(duration).result(code).at(&url, &title).picture(screenshot))
@@ -325,7 +325,7 @@ impl Gate {
             (Ok(()), Err(_)) => Ok(()),
         };
         checked.map_err(|fault| {
-            turn.runtime.link.browser.forget_last_shown();
+            turn.active.link.browser.forget_last_shown();
             ActionFailure::Fault(fault)
         })
     }
@@ -333,7 +333,7 @@ impl Gate {
 
 /// Returns the fault of a restart that no call has reported. A navigation does not need the lost pages.
 fn report_restart(turn: &mut Turn<'_>, action: &Action) -> Result<(), ActionFailure> {
-    match turn.runtime.unreported.take() {
+    match turn.active.unreported.take() {
         Some(fault) if !matches!(action, Action::Navigate(_)) => Err(ActionFailure::Fault(fault)),
         _ => Ok(()),
     }

@@ -183,9 +183,9 @@ impl Gate {
         let failed = done.as_ref().is_err_and(ActionFailure::counts);
         let (mut done, end) = self.settle(session, &mut turn, done).await;
         if cancel.is_cancelled() {
-            turn.runtime.link.browser.forget_last_shown();
+            turn.active.link.browser.forget_last_shown();
         }
-        let page = turn.runtime.link.browser.state();
+        let page = turn.active.link.browser.state();
         let ReplyDetails { matches, image } = details;
         let (url, title) = (session.typed_text.redact(&page.url), session.typed_text.redact(&page.title));
         let location = PageLocation { url, title, image: image.as_ref().map(|image| image.id.clone()) };
@@ -248,14 +248,14 @@ impl Gate {
             Err(ActionFailure::Fault(fault)) => (Err(fault), None),
             Err(ActionFailure::Ended(reason)) => (Err(reason.fault(&session.id)), None),
             Err(ActionFailure::Browser(BrowserError::TabCrashed { .. })) => {
-                (Err(self.sessions.explain_crash(&mut turn.runtime).await), None)
+                (Err(self.sessions.explain_crash(&mut turn.active).await), None)
             }
-            Err(ActionFailure::Browser(_)) if !turn.runtime.link.is_alive() => {
-                let (fault, end) = self.sessions.recover(session, &mut turn.runtime).await;
+            Err(ActionFailure::Browser(_)) if !turn.active.link.is_alive() => {
+                let (fault, end) = self.sessions.recover(session, &mut turn.active).await;
                 (Err(fault), end)
             }
             Err(ActionFailure::Browser(error)) => {
-                let egress = turn.runtime.provided.egress();
+                let egress = turn.active.provided.egress();
                 (Err(crate::error::explain(error, egress, &|text| session.redact(text))), None)
             }
         }

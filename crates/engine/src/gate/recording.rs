@@ -62,7 +62,7 @@ impl Gate {
         let format = self.sessions.picture_format();
         let mask = session.typed_text.screenshot_mask();
         let limit = TimeLimit::new(TIMEOUT);
-        let taken = turn.runtime.link.browser.recording_screenshot(target, format, &mask, limit).await;
+        let taken = turn.active.link.browser.recording_screenshot(target, format, &mask, limit).await;
         match taken {
             Ok(taken) => {
                 let stored = session.store_image(&taken.image.bytes, taken.image.format)?;
@@ -82,7 +82,7 @@ impl Gate {
         session: &Session,
         turn: &Turn<'_>,
     ) -> Option<StoredScreenshot> {
-        if session.ended().is_some() || !turn.runtime.link.is_alive() {
+        if session.ended().is_some() || !turn.active.link.is_alive() {
             return None;
         }
         self.capture(session, turn, None).await.unwrap_or_else(|fault| {
@@ -107,7 +107,7 @@ impl Gate {
         }
         // The agent does not get an image in which a secret may be visible.
         let (mask, limit) = (session.secrets.screenshot_mask(), TimeLimit::new(TIMEOUT));
-        let masked = turn.runtime.link.browser.recordable_screenshot(shot, target, &mask, limit).await;
+        let masked = turn.active.link.browser.recordable_screenshot(shot, target, &mask, limit).await;
         match masked.map_err(|error| Fault::of_browser(&error, &|text| session.redact(text)))? {
             RecordableScreenshot::AsTaken => Ok((outcome, stored)),
             RecordableScreenshot::Covered(image) => Ok((Outcome::Screenshot(image), stored)),
@@ -131,7 +131,7 @@ impl Gate {
         }
         let mask = session.typed_text.screenshot_mask();
         let limit = TimeLimit::new(TIMEOUT);
-        let masked = match turn.runtime.link.browser.recordable_screenshot(shot, target, &mask, limit).await {
+        let masked = match turn.active.link.browser.recordable_screenshot(shot, target, &mask, limit).await {
             Ok(RecordableScreenshot::AsTaken) => taken.clone(),
             Ok(RecordableScreenshot::Covered(image)) => image,
             Err(error) => {

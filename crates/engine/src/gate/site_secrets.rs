@@ -25,13 +25,13 @@ impl Gate {
         turn: &Turn<'_>,
     ) -> Result<(), BrowserError> {
         let Some(released) = &session.login else { return Ok(()) };
-        if !turn.runtime.link.is_alive() {
+        if !turn.active.link.is_alive() {
             return Ok(());
         }
         let origins: Vec<Origin> =
             released.logins.iter().map(|login| login.credential.origin.clone()).collect();
         let found =
-            turn.runtime.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(TIMEOUT)).await?;
+            turn.active.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(TIMEOUT)).await?;
         if found.missed {
             tracing::warn!(session = %session.id, "not all that sites handed out could be looked at");
         }

@@ -109,7 +109,7 @@ impl Logins {
         id: &CredentialId,
     ) -> Result<(redact::Secret, u32), Fault> {
         let code = self.vault()?.code(context.tenant, id, Timestamp::now()).await?;
-        context.record(EventKind::CredentialCodeTold, &format!("credential {id}")).await?;
+        context.record(EventKind::CredentialCodeShown, &format!("credential {id}")).await?;
         Ok(code)
     }
 

@@ -1,7 +1,7 @@
 //! Providers of browsers: where a session's browser runs, and how it is reached.
 //!
-//! Sessions, recovery and the control plane know a [`Provider`] and the [`ProvidedBrowser`] that it hands out, and
-//! nothing below them: no jail, no tunnel, no runtime. A remote provider is another variant of both, with a WebSocket
+//! Sessions and recovery know a [`Provider`] and the [`ProvidedBrowser`] that it hands out, and nothing below them: no
+//! jail, no tunnel, no runtime. The control plane makes the provider from the settings, and then forgets what it is made of. A remote provider is another variant of both, with a WebSocket
 //! address in place of a jail and without an egress proxy of ours.
 
 pub mod sandbox;

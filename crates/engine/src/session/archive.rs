@@ -41,9 +41,9 @@ impl Session {
 impl Registry {
     /// Closes the session if it is open and writes `<archives>/<session>.tar`.
     pub async fn archive(self: &Arc<Self>, session: &Arc<Session>) -> Result<Archived, Fault> {
-        let ledger = match session.runtime.lock().await.as_ref() {
-            Some(runtime) => {
-                runtime.provided.egress().map_or(Value::Null, |egress| json!(session.ledger(egress)))
+        let ledger = match session.active.lock().await.as_ref() {
+            Some(active) => {
+                active.provided.egress().map_or(Value::Null, |egress| json!(session.ledger(egress)))
             }
             None => Value::Null,
         };

@@ -19,12 +19,12 @@ impl Registry {
                 _ = session.until_ended() => return,
             }
             // The holder of the turn notices by itself within its action's timeout.
-            let Ok(runtime) = session.runtime.try_lock() else { continue };
-            let Some(link) = runtime.as_ref().map(|runtime| &runtime.link) else { return };
+            let Ok(active) = session.active.try_lock() else { continue };
+            let Some(link) = active.as_ref().map(|active| &active.link) else { return };
             // A dead browser is restarted elsewhere.
             let patience = self.settings.health_interval.min(LONGEST_PATIENCE);
             let answer = link.is_alive().then(|| link.browser.check_health(patience));
-            drop(runtime);
+            drop(active);
             let Some(answer) = answer else { continue };
             let answered = tokio::select! {
                 answered = answer => answered,

@@ -10,7 +10,7 @@ mod open;
 mod page_events;
 mod recover;
 mod registry;
-mod runtime;
+mod session_browser;
 mod supervision;
 
 pub use crate::provider::Phase;
@@ -33,8 +33,8 @@ use images::Images;
 use jiff::Timestamp;
 use policy::{Actor, DomainPattern, Name, Scope, SessionId, Tenant};
 use redact::{Redacted, RedactedFields, redacted};
-use runtime::Runtime;
 use serde::Serialize;
+use session_browser::SessionBrowser;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ pub struct Session {
     actions: AtomicU32,
     waiting: AtomicUsize,
     end: watch::Sender<Option<Ended>>,
-    runtime: tokio::sync::Mutex<Option<Runtime>>,
+    active: tokio::sync::Mutex<Option<SessionBrowser>>,
     last_page: Mutex<LastPage>,
     history: Mutex<History>,
     /// Redacts typed text from records.
@@ -125,7 +125,7 @@ pub struct SessionSummary {
 
 /// The right to use the browser of a session, one holder at a time.
 pub struct Turn<'a> {
-    pub(crate) runtime: tokio::sync::MappedMutexGuard<'a, Runtime>,
+    pub(crate) active: tokio::sync::MappedMutexGuard<'a, SessionBrowser>,
 }
 
 impl Session {
@@ -163,12 +163,12 @@ impl Session {
         self.check_open()?;
         let _queued = QueuedCall::take(&self.waiting, &self.id)?;
         let guard = tokio::select! {
-            guard = self.runtime.lock() => guard,
+            guard = self.active.lock() => guard,
             reason = self.until_ended() => return Err(reason.fault(&self.id)),
         };
         self.check_open()?;
         match tokio::sync::MutexGuard::try_map(guard, Option::as_mut) {
-            Ok(runtime) => Ok(Turn { runtime }),
+            Ok(active) => Ok(Turn { active }),
             Err(_) => Err(self.ended().map_or(EndReason::Closed, |ended| ended.reason).fault(&self.id)),
         }
     }

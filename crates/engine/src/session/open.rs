@@ -1,7 +1,7 @@
 //! Opens a session: a provided browser, its logins, the record of it; or the fault of the step that failed.
 
 use super::images::Images;
-use super::runtime::{BrowserLink, Runtime};
+use super::session_browser::{BrowserLink, SessionBrowser};
 use super::{EndReason, History, LastPage, Registry, Session};
 use crate::approvals::SessionAllowances;
 use crate::error::Fault;
@@ -92,9 +92,9 @@ impl Registry {
         let PreparedSession { started, login, secrets, home } =
             self.prepare(scope, lease, request.login.as_ref(), &allowances, &about).await?;
         let secrets = Arc::new(secrets);
-        let (runtime, phases, user_agent) = self.enter(started, login.as_ref(), &secrets, &about).await?;
+        let (active, phases, user_agent) = self.enter(started, login.as_ref(), &secrets, &about).await?;
         if login.is_some() {
-            runtime.link.browser.set_text_redactor(secrets.text_redactor());
+            active.link.browser.set_text_redactor(secrets.text_redactor());
         }
 
         let user_agent = Redacted::outside_sessions(user_agent);
@@ -105,7 +105,7 @@ impl Registry {
             .user_agent(&user_agent);
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
 
-        let page_events = runtime.link.browser.page_events();
+        let page_events = active.link.browser.page_events();
         let images = self.images(record, &id);
         let session = Arc::new(Session {
             id,
@@ -123,7 +123,7 @@ impl Registry {
             actions: AtomicU32::new(0),
             waiting: AtomicUsize::new(0),
             end: watch::Sender::new(None),
-            runtime: tokio::sync::Mutex::new(Some(runtime)),
+            active: tokio::sync::Mutex::new(Some(active)),
             last_page: Mutex::new(LastPage::default()),
             history: Mutex::new(History::default()),
             typed_text: Arc::new(TypedTextRedactor::new(secrets.clone())),
@@ -204,7 +204,7 @@ impl Registry {
         login: Option<&ReleasedCredentials>,
         secrets: &SessionSecrets,
         about: &EventSubject,
-    ) -> Result<(Runtime, Vec<Phase>, String), Fault> {
+    ) -> Result<(SessionBrowser, Vec<Phase>, String), Fault> {
         let LaunchedBrowser { blank, closed, keepalive, mut provided, mut phases, started_at, user_agent } =
             started;
         let browser = match login {
@@ -231,13 +231,13 @@ impl Registry {
         };
         phases.push(Phase { name: "total".into(), ms: millis(started_at) });
         provided.reset_crash_counts().await?;
-        let runtime = Runtime {
+        let active = SessionBrowser {
             link: BrowserLink { browser, closed, _keepalive: keepalive },
             provided,
             restarts_left: self.settings.restarts,
             unreported: None,
         };
-        Ok((runtime, phases, user_agent))
+        Ok((active, phases, user_agent))
     }
 
     fn images(&self, record: RecordMode, id: &SessionId) -> Images {

@@ -1,6 +1,6 @@
 //! Recovery from a crashed tab or browser: explains the cause and restarts the browser.
 
-use super::runtime::{BrowserLink, Runtime};
+use super::session_browser::{BrowserLink, SessionBrowser};
 use super::{EndFault, EndReason, Registry, Session};
 use crate::error::Fault;
 use crate::provider::{BrowserConnection, CrashCause};
@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 impl Registry {
     /// Explains a crashed tab. The session goes on with a new one.
-    pub(crate) async fn explain_crash(&self, runtime: &mut Runtime) -> Fault {
-        match runtime.provided.crash_cause().await {
+    pub(crate) async fn explain_crash(&self, active: &mut SessionBrowser) -> Fault {
+        match active.provided.crash_cause().await {
             CrashCause::Memory => Fault::new(ErrorCode::TabOutOfMemory, "the page used more memory than the jail may have; its tab is gone")
                 .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.memory_limit`."),
             CrashCause::Processes => Fault::new(ErrorCode::TabProcessLimit, "the page started more threads than the jail may have; its tab is gone")
@@ -30,24 +30,24 @@ impl Registry {
     pub(crate) async fn recover(
         &self,
         session: &Arc<Session>,
-        runtime: &mut Runtime,
+        active: &mut SessionBrowser,
     ) -> (Fault, Option<EndReason>) {
-        let why = match runtime.provided.crash_cause().await {
+        let why = match active.provided.crash_cause().await {
             CrashCause::Memory => {
                 return (EndReason::OutOfMemory.fault(&session.id), Some(EndReason::OutOfMemory));
             }
             CrashCause::Processes => "of the limit on its processes and threads ",
             CrashCause::Unknown => "",
         };
-        while runtime.restarts_left > 0 {
-            runtime.restarts_left -= 1;
-            match self.restart(session, runtime).await {
+        while active.restarts_left > 0 {
+            active.restarts_left -= 1;
+            match self.restart(session, active).await {
                 Ok(true) => {
-                    tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser found again");
+                    tracing::warn!(session = %session.id, left = active.restarts_left, "browser found again");
                     return (connection_restored(), None);
                 }
                 Ok(false) => {
-                    tracing::warn!(session = %session.id, left = runtime.restarts_left, "browser restarted");
+                    tracing::warn!(session = %session.id, left = active.restarts_left, "browser restarted");
                     let fault = Fault::new(
                         ErrorCode::BrowserRestarted,
                         redacted!("the browser died {}and was started again; its pages are gone", why),
@@ -66,18 +66,18 @@ impl Registry {
     }
 
     /// Reconnects or restarts. Returns whether the tab survived.
-    async fn restart(&self, session: &Session, runtime: &mut Runtime) -> Result<bool, Fault> {
-        let BrowserConnection { cdp, closed, keepalive } = runtime.provided.reconnect().await?;
-        let resumed = runtime.link.browser.resume(cdp).await;
+    async fn restart(&self, session: &Session, active: &mut SessionBrowser) -> Result<bool, Fault> {
+        let BrowserConnection { cdp, closed, keepalive } = active.provided.reconnect().await?;
+        let resumed = active.link.browser.resume(cdp).await;
         let (browser, same_tab) =
             match resumed.map_err(|error| Fault::of_browser(&error, &|text| session.redact(text)))? {
                 Resumed::SameTab(browser) => (browser, true),
                 Resumed::NewTab(browser) => (browser, false),
                 Resumed::NewChromium(blank) => {
-                    (self.reinject(blank, session, runtime.provided.egress()).await?, false)
+                    (self.reinject(blank, session, active.provided.egress()).await?, false)
                 }
             };
-        runtime.link = BrowserLink { browser, closed, _keepalive: keepalive };
+        active.link = BrowserLink { browser, closed, _keepalive: keepalive };
         Ok(same_tab)
     }
 
@@ -99,8 +99,8 @@ impl Registry {
     /// Restarts a browser that dies while idle.
     pub(super) async fn guard_browser(self: Arc<Self>, session: Arc<Session>) {
         loop {
-            let mut closed = match session.runtime.lock().await.as_ref() {
-                Some(runtime) => runtime.link.closed.clone(),
+            let mut closed = match session.active.lock().await.as_ref() {
+                Some(active) => active.link.closed.clone(),
                 None => return,
             };
             tokio::select! {
@@ -109,16 +109,16 @@ impl Registry {
                 _ = session.until_ended() => return,
             }
             let ending = {
-                let mut turn = session.runtime.lock().await;
+                let mut turn = session.active.lock().await;
                 if session.ended().is_some() {
                     return;
                 }
                 match turn.as_mut() {
                     // The last holder of the turn has restarted it already.
-                    Some(runtime) if runtime.link.is_alive() => None,
-                    Some(runtime) => {
-                        let (fault, end) = self.recover(&session, runtime).await;
-                        runtime.unreported = Some(fault);
+                    Some(active) if active.link.is_alive() => None,
+                    Some(active) => {
+                        let (fault, end) = self.recover(&session, active).await;
+                        active.unreported = Some(fault);
                         end.and_then(|reason| self.declare_end(&session, reason))
                     }
                     None => return,

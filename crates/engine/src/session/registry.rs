@@ -1,6 +1,6 @@
 //! The table of sessions: who may see which, how many at once, and what became of the ended ones.
 
-use super::runtime::Runtime;
+use super::session_browser::SessionBrowser;
 use super::{EndReason, Ended, RecordMode, Session, SessionSummary, StoredImage, lock};
 use crate::error::Fault;
 use crate::logins::Logins;
@@ -200,8 +200,8 @@ impl Registry {
     async fn tear_down(&self, DeclaredEnd { session, reason }: DeclaredEnd) {
         let session = &session;
         // The holder of the turn notices the end and releases it.
-        let runtime = session.runtime.lock().await.take();
-        if let Some(Runtime { link, provided, .. }) = runtime {
+        let active = session.active.lock().await.take();
+        if let Some(SessionBrowser { link, provided, .. }) = active {
             if let Some(egress) = provided.egress().filter(|_| session.record == RecordMode::Audit) {
                 self.keep_ledger(session, &session.ledger(egress));
             }

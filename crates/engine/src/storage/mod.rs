@@ -1,7 +1,7 @@
 //! Rows: tenants, actors, operators, the keys of agents, and the questions to people.
 //!
-//! SQLite in the state folder. Statements and schema keep to what PostgreSQL understands too (text, bigint,
-//! `$1`), so that one schema serves both. Times are milliseconds since 1970.
+//! SQLite in the state folder. Statements and schema keep to what PostgreSQL understands too (text, bigint, `$1`), so that
+//! the schema can serve both; only SQLite is opened today. Times are milliseconds since 1970.
 
 mod error;
 mod keys;

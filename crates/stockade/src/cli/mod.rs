@@ -112,7 +112,7 @@ enum Command {
     Key(key::KeyArgs),
     /// The logins: put, import, list, show, accept, code, remove, rotate-key
     Credential(credential::CredentialArgs),
-    /// Leave for an agent to be signed in: issue, list, revoke, lifetime
+    /// Permission for an agent to be signed in: issue, list, revoke, lifetime
     Grant(grant::GrantArgs),
     /// The settings: show, check, path
     Config(config::ConfigArgs),

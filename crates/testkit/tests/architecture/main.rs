@@ -180,7 +180,7 @@ fn only_the_gate_binds_a_question_to_what_people_are_shown() {
 }
 
 #[test]
-fn no_door_of_an_agents_knows_how_to_answer_for_a_person() {
+fn no_interface_for_agents_can_answer_an_approval() {
     let agents = ["crates/server/src/mcp/", "crates/server/src/api/", "crates/engine/src/gate/"];
     for SourceFile { path, text } in rust_files() {
         if agents.iter().any(|agents| path.starts_with(agents)) {

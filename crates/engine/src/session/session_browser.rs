@@ -7,7 +7,7 @@ use browser::cdp::Closed;
 use tokio::sync::watch;
 
 /// Dropping it closes the connection and destroys the browser.
-pub(crate) struct Runtime {
+pub(crate) struct SessionBrowser {
     /// The first field: the connection closes before the browser is destroyed.
     pub link: BrowserLink,
     pub provided: ProvidedBrowser,
