@@ -31,6 +31,11 @@ impl PendingDialog {
 }
 
 impl Browser {
+    /// Fails while a dialog is open: its page answers nothing and cannot be captured.
+    pub(super) fn check_no_dialog(&self) -> Result<(), BrowserError> {
+        self.pending_dialog().map_or(Ok(()), |dialog| Err(dialog.into_error()))
+    }
+
     pub(crate) fn pending_dialog(&self) -> Option<PendingDialog> {
         self.shared.lock().pending_dialog()
     }

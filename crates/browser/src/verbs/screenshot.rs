@@ -80,11 +80,6 @@ impl Browser {
             .map_or(RecordableScreenshot::AsTaken, RecordableScreenshot::Covered))
     }
 
-    /// A page with an open dialog cannot be captured.
-    pub(super) fn check_no_dialog(&self) -> Result<(), BrowserError> {
-        self.pending_dialog().map_or(Ok(()), |dialog| Err(dialog.into_error()))
-    }
-
     async fn element_mark(
         &self,
         target: &ElementFacts,
