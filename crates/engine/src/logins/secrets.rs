@@ -5,13 +5,16 @@ use browser::{ScreenshotMask, TextRedactor};
 use redact::{MASK, Redacted, Redactor, SHORTEST_SECRET, Secret};
 use std::collections::VecDeque;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard};
 
 /// Limits on remembered site-issued values: their number and total bytes. The oldest are dropped first; sites have
 /// usually replaced them by then. The redactor needs about a hundred bytes per byte of a secret.
 const MAX_ISSUED: usize = 1_000;
 const MAX_ISSUED_BYTES: usize = 64 * 1024;
 const MAX_ISSUED_LENGTH: usize = 8 * 1024;
+
+/// The redactor of clean sessions.
+static NO_SECRETS: LazyLock<Redactor> = LazyLock::new(Redactor::default);
 
 /// The secrets of one session. A clean session has none.
 #[derive(Default)]
@@ -58,7 +61,7 @@ impl SessionSecrets {
 
     /// The same for a text that is not needed any more; a clean session copies nothing.
     pub fn redact_owned(&self, text: String) -> Redacted {
-        let Some(known) = self.known() else { return Redactor::default().redact_owned(text) };
+        let Some(known) = self.known() else { return NO_SECRETS.redact_owned(text) };
         let redacted = known.redactor.redact_owned(text);
         let is_open = |range: &Range<usize>| {
             known.open.iter().any(|open| open.expose_secret() == &redacted.as_str()[range.clone()])
