@@ -1,4 +1,4 @@
-//! Error codes: one closed enum for every crate that fails at a caller's door.
+//! Error codes: one closed enum for every crate whose errors reach a caller.
 //!
 //! Codes are stable: programs compare them. Inside Stockade they are compared as values, never as text. The table in
 //! `docs/errors.md` is generated from [`table::SECTIONS`]; a test holds the two together.

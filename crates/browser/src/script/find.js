@@ -18,14 +18,14 @@ import { visibleText } from './visible_text.js';
 // Why a ref is stale: never issued, hidden, moved to another document, or removed.
 /** @param {{ prefix: string, number: number, options: SnapshotOptions }} request */
 export const describeStaleRef = ({ prefix, number, options }) => {
-  if (number < 1 || number > lastRef) return { fate: 'never_given' };
+  if (number < 1 || number > lastRef) return { state: 'never_issued' };
   const el = elementsByRef.get(number)?.deref();
-  if (el && isInThisDocument(el)) return { fate: visibility(el) === true ? 'untold' : 'hidden' };
+  if (el && isInThisDocument(el)) return { state: visibility(el) === true ? 'not_in_snapshots' : 'hidden' };
   const was = lastDescriptions.get(number) ?? null;
-  if (el && isConnected(el)) return { fate: 'moved', ...was };
-  if (!was) return { fate: 'removed' };
+  if (el && isConnected(el)) return { state: 'moved', ...was };
+  if (!was) return { state: 'removed' };
   const now = findElements({ prefix, by: { kind: 'role', role: was.role, name: shownText(was.name, MAX_NAME) }, index: 0, look: null, options });
-  return { fate: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
+  return { state: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
 };
 const MAX_FOUND = 200;
 const MAX_NEAR = 8;

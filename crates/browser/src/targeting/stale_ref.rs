@@ -26,7 +26,7 @@ struct StaleRefRequest<'a> {
 
 #[derive(Deserialize)]
 struct StaleRefReply {
-    fate: ElementState,
+    state: ElementState,
     role: Option<String>,
     name: Option<String>,
     like: Option<String>,
@@ -35,10 +35,10 @@ struct StaleRefReply {
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ElementState {
-    NeverGiven,
+    NeverIssued,
     Removed,
     Moved,
-    Untold,
+    NotInSnapshots,
     Hidden,
 }
 
@@ -98,12 +98,12 @@ impl Browser {
             return BrowserError::StaleRef { reference, reason: None, page_words: None };
         };
         let replacement = reply.like.filter(|like| parse_ref(like).is_some_and(|(of, _)| of == serial));
-        let reason = match reply.fate {
+        let reason = match reply.state {
             ElementState::Hidden => return BrowserError::ElementNotVisible { element: reference },
-            ElementState::NeverGiven => StaleRefReason::NeverIssued,
+            ElementState::NeverIssued => StaleRefReason::NeverIssued,
             ElementState::Removed => StaleRefReason::Removed { replacement },
             ElementState::Moved => StaleRefReason::MovedToOtherFrame,
-            ElementState::Untold => StaleRefReason::NotInSnapshots,
+            ElementState::NotInSnapshots => StaleRefReason::NotInSnapshots,
         };
         let role = reply.role.filter(|role| is_role(role));
         let page_words = role.map(|role| match reply.name.filter(|name| !name.is_empty()) {

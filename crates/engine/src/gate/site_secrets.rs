@@ -33,7 +33,7 @@ impl Gate {
         let found =
             turn.active.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(TIMEOUT)).await?;
         if found.missed {
-            tracing::warn!(session = %session.id, "not all that sites handed out could be looked at");
+            tracing::warn!(session = %session.id, "not all secrets that sites issued could be collected");
         }
         if !session.secrets.add_issued(site_issued::secrets(&found)) {
             return Ok(());

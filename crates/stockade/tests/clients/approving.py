@@ -31,8 +31,8 @@ async def drive(client, page):
 
 
 async def main():
-    door, mode, page, *rest = sys.argv[1:]
-    if door == "stdio":
+    kind, mode, page, *rest = sys.argv[1:]
+    if kind == "stdio":
         server = StdioServerParameters(command=rest[0], args=rest[1:])
         async with Client(server, mode=mode, elicitation_callback=led) as client:
             await drive(client, page)

@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict';
 import { pathToFileURL } from 'node:url';
 
-const [modules, door, ...rest] = process.argv.slice(2);
+const [modules, transportName, ...rest] = process.argv.slice(2);
 /** @param {string} path */
 const sdk = (path) => import(pathToFileURL(`${modules}/@modelcontextprotocol/sdk/dist/esm/client/${path}`).href);
 const { Client } = await sdk('index.js');
 const { StdioClientTransport } = await sdk('stdio.js');
 const { StreamableHTTPClientTransport } = await sdk('streamableHttp.js');
 
-const transport = door === 'stdio'
+const transport = transportName === 'stdio'
   ? new StdioClientTransport({ command: rest[0], args: rest.slice(1) })
   : new StreamableHTTPClientTransport(new URL(rest[0]), { requestInit: { headers: { Authorization: `Bearer ${rest[1]}` } } });
 const client = new Client({ name: 'stockade-test', version: '1.0.0' });

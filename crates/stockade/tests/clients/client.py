@@ -57,13 +57,13 @@ async def drive(client):
 
 
 async def main():
-    door, modes, *rest = sys.argv[1:]
+    transport, modes, *rest = sys.argv[1:]
     for mode in modes.split(","):
-        await run(door, mode, rest)
+        await run(transport, mode, rest)
 
 
-async def run(door, mode, rest):
-    if door == "stdio":
+async def run(transport, mode, rest):
+    if transport == "stdio":
         async with Client(StdioServerParameters(command=rest[0], args=rest[1:]), mode=mode) as client:
             await drive(client)
     else:
