@@ -2,7 +2,7 @@
 
 use crate::{
     injection::{cookie, everything},
-    support::{Driver, click, navigate, role, wait_for_text},
+    support::{Driver, ENDLESS, click, navigate, role, wait_for_text},
 };
 use browser::{Injection, IssuedCookie, SiteIssuedSecrets, TimeLimit};
 use policy::{LoadState, Origin, TabId, Tabs};
@@ -361,12 +361,14 @@ async fn responses_beyond_the_limits_are_omitted_and_endless_ones_not_awaited() 
       })()</script>";
     let large = json(&format!("\"{}\"", "x".repeat(9 << 20)));
     let (small, ask) = (json("\"small\""), response("", ask));
-    let endless = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n\"begun";
+    let endless = format!(
+        "{ENDLESS}HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n\"begun"
+    );
     let pages = [
         ("own.test/", ask.as_str()),
         ("own.test/small", &small),
         ("own.test/large", &large),
-        ("own.test/endless", endless),
+        ("own.test/endless", &endless),
     ];
     let driver = Driver::injected(&pages, Injection::default()).await.unwrap();
     driver.goto("http://own.test/").await;

@@ -530,6 +530,9 @@ async fn serve(pages: &[(&str, &str)], requests: Requests) -> u16 {
     port
 }
 
+/// Stands before a raw response whose connection stays open.
+pub const ENDLESS: &str = "ENDLESS ";
+
 async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests: &Requests) -> Option<()> {
     let mut request = vec![0; 16 * 1024];
     let mut filled = 0;
@@ -552,6 +555,12 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
         // Delays the page that waits for it.
         Some(page) if page == "SLOW" => {
             tokio::time::sleep(Duration::from_millis(1500)).await;
+            return None;
+        }
+        // Begins to answer and never ends.
+        Some(page) if page.starts_with(ENDLESS) => {
+            stream.write_all(&page.as_bytes()[ENDLESS.len()..]).await.ok()?;
+            tokio::time::sleep(Duration::from_secs(600)).await;
             return None;
         }
         Some(page) if page.starts_with("HTTP/") => page.clone(),
