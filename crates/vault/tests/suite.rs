@@ -309,9 +309,10 @@ impl Place for InSqlite {
         self.vault = InSqlite::open(&self.folder);
         std::fs::create_dir(self.folder.path().join("away")).unwrap();
         for file in ["vault ä?.db", "vault ä?.db-wal", "vault ä?.db-shm"] {
-            let from = self.folder.path().join(file);
-            if from.exists() {
-                std::fs::rename(from, self.folder.path().join("away").join(file)).unwrap();
+            // SQLite removes the last two itself when the connections of the vault before are closed.
+            match std::fs::rename(self.folder.path().join(file), self.folder.path().join("away").join(file)) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && file != "vault ä?.db" => {}
+                moved => moved.unwrap(),
             }
         }
     }

@@ -178,7 +178,9 @@ impl Connection {
         let max_reply = command.max_reply();
         let call = Call { id, method, session: session.cloned(), text, max_reply, answer };
         let sent = timeout_at(deadline, self.calls.send(call)).await;
-        sent.map_err(|_| CallError::Timeout { method })?.map_err(|_| self.closed_error())?;
+        if sent.map_err(|_| CallError::Timeout { method })?.is_err() {
+            return Err(closed_error(self.closed.clone()).await);
+        }
         tracing::trace!(id, method, "cdp call");
         Ok(PendingReply { method, answered, closed: self.closed.clone(), response: PhantomData })
     }
@@ -213,10 +215,6 @@ impl Connection {
     pub fn closed(&self) -> watch::Receiver<Option<Closed>> {
         self.closed.clone()
     }
-
-    fn closed_error(&self) -> CallError {
-        closed_error(&self.closed)
-    }
 }
 
 /// The reply to a command that was sent.
@@ -231,16 +229,19 @@ impl<R: DeserializeOwned> PendingReply<R> {
     pub async fn wait(self, deadline: Instant) -> Result<R, CallError> {
         let method = self.method;
         let answered = timeout_at(deadline, self.answered).await;
-        let result = answered
-            .map_err(|_| CallError::Timeout { method })?
-            .map_err(|_| closed_error(&self.closed))??;
-        serde_json::from_slice(&result).map_err(|source| CallError::Decode { method, source })
+        let Ok(result) = answered.map_err(|_| CallError::Timeout { method })? else {
+            return Err(closed_error(self.closed).await);
+        };
+        serde_json::from_slice(&result?).map_err(|source| CallError::Decode { method, source })
     }
 }
 
-fn closed_error(closed: &watch::Receiver<Option<Closed>>) -> CallError {
+/// Waits until the connection says why it ended, so that whoever gets this error finds it closed. The connection's task stops
+/// taking calls a moment before it says so, and then always does.
+async fn closed_error(mut closed: watch::Receiver<Option<Closed>>) -> CallError {
+    let reason = closed.wait_for(Option::is_some).await.ok().and_then(|reason| reason.clone());
     let ended = || Closed { code: None, reason: "the connection is shutting down".to_owned() };
-    CallError::Closed { closed: closed.borrow().clone().unwrap_or_else(ended) }
+    CallError::Closed { closed: reason.unwrap_or_else(ended) }
 }
 
 struct SocketReader<S> {

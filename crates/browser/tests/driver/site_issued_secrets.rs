@@ -379,5 +379,5 @@ async fn responses_beyond_the_limits_are_omitted_and_endless_ones_not_awaited() 
     assert_eq!((issued.missed, issued.truncated), (true, true));
     let (small, others): (Vec<_>, Vec<_>) =
         reply_lines(&issued).into_iter().partition(|reply| reply == "Data \"small\"");
-    assert_eq!((small.len(), others), (254, vec!["Data \"begun".to_owned()]));
+    assert_eq!((small.len(), others), (254, Vec::new()));
 }
