@@ -91,11 +91,17 @@ async fn a_click_is_blocked_when_a_frame_moves_under_it() {
 async fn a_hung_frame_does_not_block_the_page_around_it() {
     let spinning = format!("<script>setTimeout(() => {{ {FREEZE} }}, 300)</script>");
     let pages = [
-        ("shop.test/", "<iframe src=http://spin.test/></iframe><iframe src=http://hang.test/></iframe>
-           <script>setTimeout(() => { document.querySelectorAll('iframe')[1].src = 'http://hang.test/never'; }, 50)</script>
-           <button onclick=\"this.textContent = 'Clicked'\">Click</button><input aria-label=Name>"),
+        (
+            "shop.test/",
+            "<iframe src=http://spin.test/></iframe><iframe src=http://hang.test/></iframe>
+           <button onclick=\"this.textContent = 'Clicked'\">Click</button><input aria-label=Name>",
+        ),
         ("spin.test/", &spinning),
-        ("hang.test/", "<p>there</p>"),
+        // It is there first, and then goes where no answer comes from.
+        (
+            "hang.test/",
+            "<p>there</p><script>onload = () => setTimeout(() => { location = '/never'; }, 50)</script>",
+        ),
         ("hang.test/never", "HANG"),
     ];
     let driver = Driver::with(&pages).await;
