@@ -24,6 +24,25 @@ use std::time::Duration;
 /// }
 /// ```
 ///
+/// ```compile_fail
+/// #[derive(redact::RedactedFields)]
+/// struct Borrowed<'a> {
+///     title: &'a str,
+/// }
+/// ```
+///
+/// ```compile_fail
+/// #[derive(redact::RedactedFields)]
+/// struct Shared<'a>(std::borrow::Cow<'a, str>, std::sync::Arc<str>);
+/// ```
+///
+/// ```compile_fail
+/// #[derive(redact::RedactedFields)]
+/// struct Generic<T> {
+///     titles: std::collections::BTreeMap<u32, (T, Box<str>)>,
+/// }
+/// ```
+///
 /// ```
 /// #[derive(redact::RedactedFields)]
 /// struct TabReply {
