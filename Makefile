@@ -1,19 +1,21 @@
 # The two commands that matter are `make run` and `make test`; each does all its own set-up. `make check` is for the
 # edit loop.
 ARGS ?=
+# The browser for the template, where none is found: make run BROWSER=/path/to/chrome
+BROWSER ?=
 FUZZ_SECONDS ?= 600
 CARGO ?= cargo
 export CARGO_TERM_COLOR ?= auto
-# Tests mostly wait for a browser, so one more at once than there are cores; with many more each waits for the others.
-export RUST_TEST_THREADS ?= $(shell expr 1 + $$(nproc))
+# Tests mostly wait for a browser, so more at once than there are cores; with many more each waits for the others.
+export RUST_TEST_THREADS ?= $(shell expr 1 + 2 \* $$(nproc))
 
-.PHONY: run test test-programs bench fuzz audit build lint lint-js check setup setup-bench setup-test clean help
+.PHONY: run test test-programs bench transcript fuzz audit build lint lint-js check setup setup-bench setup-test clean help
 
 help: ## Show this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 run: setup build ## Install what is missing, build, try the browser on the demo shop, then serve (ARGS=--once stops before serving)
-	@script/run $(ARGS)
+	@script/run $(ARGS) $(if $(BROWSER),--browser $(BROWSER))
 
 build: ## Build the release binaries
 	$(CARGO) build --release -p stockade -p bridge
@@ -33,26 +35,31 @@ check: lint ## Format, clippy, unit tests and the architecture: what an edit nee
 test-programs: ## Build the programs that tests start
 	$(CARGO) build --workspace --bins --examples
 
-lint: lint-js ## Formatting, clippy, JavaScript; warnings are errors
+lint: lint-js ## Formatting, clippy, rustdoc, JavaScript; warnings are errors
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS=-Dwarnings $(CARGO) doc --workspace --no-deps --quiet
 
 lint-js: ## Types and rules of all JavaScript, with what setup-test installs
 	@script/javascript
 
-bench: setup-bench build ## Ratios to bare Chromium, all from one run
+bench: setup-bench build ## Ratios to bare Chromium and to tinyproxy, all from one run
 	$(CARGO) bench --bench ratios
 
-fuzz: setup-test ## Ten minutes of broken files for each reader of credentials (FUZZ_SECONDS=60 for less)
+transcript: setup-test build ## Write the page of a first order in docs/transcripts, by doing it
+	@script/transcript --write
+
+fuzz: setup-test ## Ten minutes of broken input for each reader of credentials and of traffic (FUZZ_SECONDS=60 for less)
 	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p vault --test integration fuzz:: -- --nocapture
+	STOCKADE_FUZZ_SECONDS=$(FUZZ_SECONDS) $(CARGO) test -p egress --lib fuzz:: -- --nocapture
 
 audit: ## Licences, sources and known vulnerabilities of all dependencies, with cargo-deny
 	@CARGO="$(CARGO)" script/audit
 
 setup: ## Install what the browser needs on this machine
-	@script/setup run
+	@script/setup run $(if $(BROWSER),--browser $(BROWSER))
 
-setup-bench: ## The same, plus the pages that snapshots are timed on
+setup-bench: ## The same, plus pages and a proxy to compare with
 	@script/setup bench
 
 setup-test: ## The same, plus what the tests compare with
