@@ -84,8 +84,21 @@ impl ApiAction {
         self.name.split_once('.').map_or(self.name, |(_, verb)| verb)
     }
 
+    /// The tool that runs it, if one does.
+    pub fn tool(&self) -> Option<&'static str> {
+        match self.target {
+            ActionTarget::Tool { name, .. } => Some(name),
+            _ => None,
+        }
+    }
+
     pub fn takes_session(&self) -> bool {
         !matches!(self.name, "session.start" | "session.list" | "session.pending")
+    }
+
+    /// Whether a session narrows the action but is not needed.
+    pub fn may_take_session(&self) -> bool {
+        self.name == "session.pending"
     }
 
     /// A short description for people.

@@ -84,7 +84,8 @@ async fn perform(
 ) -> Result<crate::mcp::ToolReply, Fault> {
     let action = catalog::find(name)?;
     request.remove("action");
-    if action.takes_session() {
+    let names_session = SESSION.iter().any(|key| request.contains_key(*key));
+    if action.takes_session() || (action.may_take_session() && names_session) {
         let session = take_session(&mut request)?;
         // A failure reports the session id too. The gate decides whether the session exists.
         *session_id = call

@@ -64,9 +64,9 @@ fn pill(approval: &Approval) -> String {
 
 fn asks(kind: ApprovalKind) -> &'static str {
     match kind {
-        ApprovalKind::Action => "an agent asks",
-        ApprovalKind::Domain => "a site off the list",
-        ApprovalKind::Guidance => "wants your guidance",
+        ApprovalKind::Action => "Approval needed",
+        ApprovalKind::Domain => "Site not allowed yet",
+        ApprovalKind::Guidance => "Guidance needed",
     }
 }
 
@@ -88,8 +88,8 @@ fn element(card: &ApprovalCard) -> Markup {
     let Some(element) = &card.element else { return html! {} };
     let (name, shows) = (element.name.as_str(), element.text.as_str());
     html! {
-        (quote_block("The page calls it", if name.is_empty() { "(nothing)" } else { name }))
-        @if !shows.is_empty() && shows != name { (quote_block("And shows on it", shows)) }
+        (quote_block("Name, from the page", if name.is_empty() { "(no name)" } else { name }))
+        @if !shows.is_empty() && shows != name { (quote_block("Visible text, from the page", shows)) }
     }
 }
 
@@ -108,12 +108,14 @@ fn facts(approval: &Approval) -> Markup {
     if let Some(element) = &card.element {
         rows.extend(card.other_site().map(|origin| ("In a frame of", quote_inline(origin))));
         rows.extend(element.form_target.as_ref().map(|target| ("Form", quote_inline(target.as_str()))));
-        rows.extend(element.form_button.as_ref().map(|button| ("Sent by", quote_inline(button.as_str()))));
+        rows.extend(
+            element.form_button.as_ref().map(|button| ("Submitted by", quote_inline(button.as_str()))),
+        );
         rows.extend(element.href.as_ref().map(|href| ("Leads to", quote_inline(href.as_str()))));
     }
-    rows.extend(card.input.as_ref().map(|input| ("Puts in", quote_inline(input.as_str()))));
+    rows.extend(card.input.as_ref().map(|input| ("Enters", quote_inline(input.as_str()))));
     if approval.kind == ApprovalKind::Domain {
-        rows.push(("A yes means", html! { (DOMAIN_APPROVAL_EFFECT) }));
+        rows.push(("If approved", html! { (DOMAIN_APPROVAL_EFFECT) }));
     }
     let why = html! {
         (title(&card.description))
@@ -121,7 +123,7 @@ fn facts(approval: &Approval) -> Markup {
     };
     rows.push(("Why", why));
     if !card.because.is_empty() {
-        rows.push(("Because", reasons(&card.because)));
+        rows.push(("Facts", reasons(&card.because)));
     }
     rows.push(("Agent", html! { (approval.scope) }));
     let session = match &approval.session_name {
@@ -164,9 +166,9 @@ fn decision(card: &ApprovalCard) -> Markup {
             details.grave {
                 summary data-key="a" { u { "A" } "pprove…" }
                 div {
-                    p { "This cannot be undone. Look at the page and at the element once more." }
+                    p { "This cannot be undone. Check the page and the element again." }
                     button.grave name="verdict" value="approve_irreversible" {
-                        "Yes, " (card.action) " on " (card.domain)
+                        "Approve: " (card.action) " on " (card.domain)
                     }
                 }
             }
@@ -177,7 +179,7 @@ fn decision(card: &ApprovalCard) -> Markup {
                     summary data-key="s" { "Approve for this " u { "s" } "ession…" }
                     div {
                         p {
-                            "Until this session ends, you are not asked again for exactly this: "
+                            "Until this session ends, you will not be asked again for exactly this: "
                             (reasons(&card.for_session)) "."
                         }
                         button name="verdict" value="approve_session" { "Approve for this session" }
@@ -190,7 +192,7 @@ fn decision(card: &ApprovalCard) -> Markup {
 
 fn guidance() -> Markup {
     html! {
-        textarea name="note" rows="2" maxlength="1000" placeholder="A note that the agent will read (may be left out)"
+        textarea name="note" rows="2" maxlength="1000" placeholder="A note for the agent (optional)"
             aria-label="A note for the agent" {}
         button name="verdict" value="end" data-key="d" { "En" u { "d" } " the session" }
         button.main name="verdict" value="resume" data-key="r" { u { "R" } "esume" }

@@ -57,7 +57,7 @@
       if (!card.dataset.left) continue;
       const left = Math.max(0, card.deadline - performance.now());
       const label = card.querySelector(".left");
-      if (label) label.textContent = left > 0 ? `${Math.ceil(left / 1000)} s` : "time is up";
+      if (label) label.textContent = left > 0 ? `${Math.ceil(left / 1000)} s` : "expired";
       /** @type {HTMLProgressElement | null} */
       const bar = card.querySelector(".bar");
       if (bar) bar.value = left;
@@ -148,7 +148,7 @@
     if (preferences.sound.checked) ring();
     if (preferences.notice.checked && Notification.permission === "granted") {
       for (const card of fresh) {
-        const notice = new Notification("A decision is wanted", { body: card.dataset.summary, tag: card.id });
+        const notice = new Notification("Approval needed", { body: card.dataset.summary, tag: card.id });
         notice.onclick = () => { window.focus(); select(cards().find(({ id }) => id === card.id)); notice.close(); };
       }
     }
@@ -184,7 +184,7 @@
       if (response.status === 401) location.assign("/console/login");
       if (!response.ok && response.status !== 409) setButtonsDisabled(card, false);
     } catch {
-      output.textContent = "The server does not answer. Nothing was decided.";
+      output.textContent = "The server does not respond. Check that stockade serve is running, then reload this page: the latest decisions show whether yours arrived.";
       setButtonsDisabled(card, false);
     }
     refresh();

@@ -35,7 +35,7 @@ pub fn login_page(next: &str, fault: Option<&Fault>) -> Markup {
     let main = html! {
         main.narrow {
             h1 { "Log in" }
-            p.soft { "Here a person decides what an agent may do." }
+            p.soft { "Approve or deny what agents ask for." }
             @if let Some(fault) = fault { (fault_message(fault)) }
             form.sheet method="post" action="/operator/login" {
                 input type="hidden" name="next" value=(next);
@@ -63,7 +63,7 @@ pub fn link_login_page(fault: Option<&Fault>) -> Markup {
         main.narrow {
             h1 { "Log in by link" }
             p.soft {
-                "This link works once. Afterwards, set a password: " code { "stockade operator password" } "."
+                "This link works once. On the next page you set a password, to log in with later."
             }
             @if let Some(fault) = fault { (fault_message(fault)) }
             form.sheet method="post" action="/operator/link" data-link {
@@ -71,7 +71,7 @@ pub fn link_login_page(fault: Option<&Fault>) -> Markup {
                 button.main autofocus { "Log in" }
             }
             noscript {
-                p.wrong { "The link needs scripts of this page. Log in with a password instead." }
+                p.wrong { "This link needs JavaScript. Turn it on for this page, or log in with a password." }
             }
         }
     };
@@ -85,26 +85,35 @@ pub fn same_site_reload(path: &str) -> Markup {
         meta charset="utf-8";
         meta http-equiv="refresh" content={ "0;url=" (path) };
         title { "Stockade" }
-        a href=(path) { "Go on to the console" }
+        a href=(path) { "Continue to the console" }
     }
 }
 
 pub fn fault_page(fault: &Fault) -> Markup {
     let main = html! {
         main.narrow {
-            h1 { "Not so" }
+            h1 { "That did not work" }
             (fault_message(fault))
             p { a href="/console" { "Back to the console" } }
         }
     };
-    layout("Not so · Stockade", &html! {}, &main)
+    layout("Error · Stockade", &html! {}, &main)
 }
 
 /// A fault for people. Page text in it is put in quotes.
 fn fault_message(fault: &Fault) -> Markup {
     html! {
         p.wrong role="alert" {
-            b { (sentence(&quote_page_text(&fault.message))) } " " span.soft { (quote_page_text(&fault.hint)) }
+            b { (sentence(&quote_page_text(&fault.message))) } " " span.soft { (with_commands(&quote_page_text(&fault.hint))) }
+        }
+    }
+}
+
+/// A hint, with what is between backticks shown as code.
+fn with_commands(hint: &str) -> Markup {
+    html! {
+        @for (index, part) in hint.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
         }
     }
 }

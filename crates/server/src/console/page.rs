@@ -18,6 +18,8 @@ pub struct ConsoleView<'a> {
     pub now: Timestamp,
     /// Where the script fetches updates.
     pub update_path: &'a str,
+    /// The operator came by a link and cannot log in again without one.
+    pub needs_password: bool,
 }
 
 /// The page of all approvals.
@@ -32,7 +34,7 @@ pub fn single_page(view: &ConsoleView) -> Markup {
 
 fn with_layout(view: &ConsoleView, live: &Markup) -> Markup {
     let bar = html! {
-        span.live title="green while news come by themselves" {}
+        span.live title="Green: connected, this page updates by itself" {}
         " " span.who { (view.operator) } " "
         form method="post" action="/operator/logout" {
             input type="hidden" name="form" value=(view.form.token);
@@ -41,20 +43,50 @@ fn with_layout(view: &ConsoleView, live: &Markup) -> Markup {
     };
     let main = html! {
         main {
+            @if view.needs_password {
+                p.notice {
+                    "The link that let you in works once. " a href="#password" { "Set a password" } " to log in again."
+                }
+            }
             (live)
-            p.wishes {
-                "When a question comes: "
+            // Below the requests: they wait for seconds only.
+            @if view.needs_password { (password_form(view)) }
+            p.preferences {
+                "When a request arrives: "
                 label { input type="checkbox" name="sound"; " play a sound" } " "
-                label { input type="checkbox" name="notice"; " show a notice" }
+                label { input type="checkbox" name="notice"; " show a notification" }
             }
             p.keys {
-                "Keys: " kbd { "j" } " " kbd { "k" } " choose a question, " kbd { "a" } " approve, "
+                "Keys: " kbd { "j" } " " kbd { "k" } " select a request, " kbd { "a" } " approve, "
                 kbd { "s" } " approve for the session, " kbd { "d" } " deny or end, " kbd { "r" } " resume, "
-                kbd { "Esc" } " step back. Words of a page stand " span.word { "like this" } "."
+                kbd { "Esc" } " go back. Text from a web page looks " span.word { "like this" } "."
             }
         }
     };
     layout("Console · Stockade", &bar, &main)
+}
+
+/// Shown until the operator has a password.
+fn password_form(view: &ConsoleView) -> Markup {
+    html! {
+        form.sheet.first id="password" method="post" action="/operator/password" {
+            h2 { "Set your password" }
+            p.soft {
+                "Once it is set, nobody can become an operator here without a password."
+            }
+            input type="hidden" name="form" value=(view.form.token);
+            input type="hidden" name="username" value=(view.operator) autocomplete="username";
+            label {
+                "New password"
+                input name="password" type="password" autocomplete="new-password" minlength="10" required;
+            }
+            label {
+                "Repeat the password"
+                input name="repeated" type="password" autocomplete="new-password" minlength="10" required;
+            }
+            button.main { "Set password" }
+        }
+    }
 }
 
 /// The part of the page that the script replaces.
@@ -74,7 +106,9 @@ pub fn list(view: &ConsoleView) -> Markup {
                 @for approval in &waiting { (card_of(approval, view)) }
                 @if waiting.is_empty() {
                     p.empty id="empty" {
-                        b { "Nothing waits for you." } " What an agent asks for appears here by itself."
+                        b { "Nothing to decide." }
+                        " When an agent needs your approval, the request appears here. This page updates by itself. "
+                        "To see which agents are at work, run " code { "stockade session list" } "."
                     }
                 }
             }
@@ -84,7 +118,7 @@ pub fn list(view: &ConsoleView) -> Markup {
             }
             div id="past" {
                 @if decided.is_empty() {
-                    p.soft { "Nothing was decided yet." }
+                    p.soft { "No decisions yet. Requests that were approved, denied or left unanswered appear here." }
                 } @else {
                     ol.past { @for approval in decided { (card::decision_line(approval)) } }
                 }
@@ -98,8 +132,8 @@ pub fn single(view: &ConsoleView) -> Markup {
     html! {
         div id="live" data-from=(view.update_path) {
             div.section {
-                h1 { "One question" }
-                span.count { a href="/console" { "all that waits" } }
+                h1 { "Request" }
+                span.count { a href="/console" { "all requests" } }
             }
             div id="waiting" { @for approval in view.approvals { (card_of(approval, view)) } }
         }

@@ -17,12 +17,12 @@ pub fn figure(id: &ApprovalId, picture: &ApprovalScreenshot, mark: Option<[i32; 
     html! {
         figure.picture {
             @if let Some(mark) = mark { (close_up(mark, width, height, &drawing)) }
-            svg.whole viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="A picture of the page" { (drawing) }
+            svg.whole viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Screenshot of the page" { (drawing) }
             figcaption {
                 @if mark.is_some() {
-                    "The page when it was asked, secret fields covered; the element is framed in red."
+                    "The page at the time of the request. Secret fields are masked; the element is framed in red."
                 } @else {
-                    "The page when it was asked, secret fields covered."
+                    "The page at the time of the request. Secret fields are masked."
                 }
             }
         }

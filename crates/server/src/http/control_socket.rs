@@ -12,12 +12,16 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use engine::approvals::{ApprovalFilter, ApprovalId};
 use engine::control::Control;
 use engine::error::Fault;
 use engine::session::EndReason;
 use error_code::ErrorCode;
 use hyper_util::rt::TokioIo;
-use policy::{Actor, Scope, Tenant};
+use jiff::Timestamp;
+use policy::{Actor, Risk, Scope, SessionId, Tenant};
+use redact::Redacted;
+use serde::Serialize;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -37,17 +41,55 @@ pub fn router(state: operator::SocketState, console: String) -> Router {
 }
 
 async fn list(State(control): State<Arc<Control>>) -> Response {
-    Json(json!({"sessions": control.gate.sessions.list(None)})).into_response()
+    match waiting_questions(&control).await {
+        Ok(waiting) => {
+            Json(json!({"sessions": control.gate.sessions.list(None), "waiting": waiting})).into_response()
+        }
+        Err(fault) => fault_json(StatusCode::INTERNAL_SERVER_ERROR, fault),
+    }
 }
 
 async fn show(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {
-    match control.gate.sessions.find_any(&id) {
-        Ok(session) => Json(
-            json!({"session": session.summary(), "phases": session.phases, "history": session.history()}),
-        )
-        .into_response(),
-        Err(fault) => fault_json(StatusCode::NOT_FOUND, fault),
-    }
+    let session = match control.gate.sessions.find_any(&id) {
+        Ok(session) => session,
+        Err(fault) => return fault_json(StatusCode::NOT_FOUND, fault),
+    };
+    let mut waiting = match waiting_questions(&control).await {
+        Ok(waiting) => waiting,
+        Err(fault) => return fault_json(StatusCode::INTERNAL_SERVER_ERROR, fault),
+    };
+    waiting.retain(|question| question.session == session.id);
+    Json(json!({
+        "session": session.summary(), "credentials": session.credential_ids(), "waiting": waiting,
+        "limits": control.limits(), "phases": session.phases, "history": session.history(),
+    }))
+    .into_response()
+}
+
+/// A question that waits, without what the page shows: that is for operators who are logged in.
+#[derive(Serialize)]
+struct WaitingQuestion {
+    id: ApprovalId,
+    session: SessionId,
+    kind: &'static str,
+    action: Redacted,
+    risk: Risk,
+    irreversible: bool,
+    expires_at: Timestamp,
+}
+
+async fn waiting_questions(control: &Control) -> Result<Vec<WaitingQuestion>, Fault> {
+    let waiting = control.approvals.list(&ApprovalFilter { scope: None, only_waiting: true }).await?;
+    let questions = waiting.into_iter().map(|approval| WaitingQuestion {
+        id: approval.id,
+        session: approval.session,
+        kind: approval.kind.as_str(),
+        action: approval.card.action,
+        risk: approval.card.risk,
+        irreversible: approval.card.irreversible,
+        expires_at: approval.expires_at,
+    });
+    Ok(questions.collect())
 }
 
 async fn close(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {

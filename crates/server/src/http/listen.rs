@@ -3,6 +3,7 @@
 use super::connection_limiter::{
     BusyGuard, ConnectionLimiter, MAX_CONNECTIONS, Slot, SlotGuard, hold_until_sent,
 };
+use super::unfinished::Unfinished;
 use axum::Router;
 use axum::body::{Body, HttpBody};
 use axum::extract::{Extension, Request, State};
@@ -56,19 +57,26 @@ async fn with_body_deadline(
     hold_until_sent(next.run(request.map(body)).await, busy)
 }
 
-/// Serves until `stop`. The caller waits for connections that are still open.
-pub async fn accept(listener: TcpListener, router: Router, stop: CancellationToken) {
-    accept_within(listener, router, stop, ConnectionLimiter::new(MAX_CONNECTIONS), BODY_TIMEOUT).await;
+/// Serves until `stop`. The caller waits for the connections that are still open.
+pub async fn accept(listener: TcpListener, router: Router, stop: CancellationToken, open: Unfinished) {
+    let limits = ConnectionLimits { count: ConnectionLimiter::new(MAX_CONNECTIONS), body: BODY_TIMEOUT };
+    accept_within(listener, router, stop, limits, open).await;
+}
+
+struct ConnectionLimits {
+    count: ConnectionLimiter,
+    /// For a whole body.
+    body: Duration,
 }
 
 async fn accept_within(
     listener: TcpListener,
     router: Router,
     stop: CancellationToken,
-    limiter: ConnectionLimiter,
-    body: Duration,
+    limits: ConnectionLimits,
+    open: Unfinished,
 ) {
-    let router = router.layer(middleware::from_fn_with_state(body, with_body_deadline));
+    let router = router.layer(middleware::from_fn_with_state(limits.body, with_body_deadline));
     loop {
         let stream = tokio::select! {
             accepted = listener.accept() => match accepted {
@@ -82,10 +90,15 @@ async fn accept_within(
             () = stop.cancelled() => return,
         };
         let guard = tokio::select! {
-            guard = limiter.take() => guard,
+            guard = limits.count.take() => guard,
             () = stop.cancelled() => return,
         };
-        tokio::spawn(serve_connection(stream, router.clone(), stop.clone(), guard));
+        let serving = serve_connection(stream, router.clone(), stop.clone(), guard);
+        let unfinished = open.enter();
+        tokio::spawn(async move {
+            serving.await;
+            drop(unfinished);
+        });
     }
 }
 
@@ -132,8 +145,8 @@ mod tests {
             listener,
             router,
             CancellationToken::new(),
-            ConnectionLimiter::new(most),
-            body,
+            ConnectionLimits { count: ConnectionLimiter::new(most), body },
+            Unfinished::default(),
         ));
         address
     }

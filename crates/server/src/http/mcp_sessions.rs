@@ -4,13 +4,18 @@
 //! that got it, so that a leaked id is useless to another key.
 
 use super::guard::fault_json;
+use super::mcp_messages::MessageId;
+use crate::mcp;
+use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
+use engine::control::Control;
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::Scope;
+use redact::{Redacted, redacted};
 use rmcp::transport::streamable_http_server::session::SessionManager;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use std::collections::HashMap;
@@ -19,12 +24,18 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const HEADER: &str = "mcp-session-id";
 /// MCP sessions of one scope; a further one replaces the least recently used.
 const MAX_PER_SCOPE: usize = 32;
+/// The JSON-RPC code that the protocol's own servers use for it.
+const SESSION_NOT_FOUND: i32 = -32001;
 
 #[derive(Clone)]
 pub struct McpSessions {
     manager: Arc<LocalSessionManager>,
-    table: Arc<Mutex<SessionTable>>,
+    control: Arc<Control>,
+    table: SharedTable,
 }
+
+#[derive(Clone, Default)]
+struct SharedTable(Arc<Mutex<SessionTable>>);
 
 #[derive(Default)]
 struct SessionTable {
@@ -33,12 +44,38 @@ struct SessionTable {
 }
 
 impl McpSessions {
-    pub fn new(manager: Arc<LocalSessionManager>) -> McpSessions {
-        McpSessions { manager, table: Arc::default() }
+    pub fn new(manager: Arc<LocalSessionManager>, control: Arc<Control>) -> McpSessions {
+        McpSessions { manager, control, table: SharedTable::default() }
     }
 
+    /// Clients of the public SDKs do not initialize again by themselves. They show the message, so it says what to do
+    /// and what became of the browsers.
+    fn unknown(&self, scope: &Scope, id: &MessageId) -> Response {
+        let sessions = self.control.gate.sessions.list(Some(scope)).into_iter();
+        let open = sessions.filter(|session| session.closed_at.is_none());
+        let open: Vec<_> = open.map(|session| Redacted::from_safe(&session.session_id)).collect();
+        let browsers = if open.is_empty() {
+            "No browser session of this key is open: a restart of the server ends them all.".into()
+        } else {
+            redacted!("Browser sessions of this key that are open: {}.", Redacted::join(open, ", "))
+        };
+        let fault = Fault::new(
+            ErrorCode::UnknownMcpSession,
+            "there is no such MCP session: it was closed, or the server was started anew",
+        )
+        .hint(redacted!("Reconnect this MCP server in the client, which initializes again. {}", browsers));
+        let body = mcp::error_response(&id.0, SESSION_NOT_FOUND, &fault);
+        (StatusCode::NOT_FOUND, Json(body)).into_response()
+    }
+}
+
+impl SharedTable {
     fn lock(&self) -> MutexGuard<'_, SessionTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn forget(&self, id: &str) {
+        self.lock().sessions.remove(id);
     }
 
     /// Whether this scope owns the session; marks it as used.
@@ -80,18 +117,22 @@ pub async fn check_owner(State(sessions): State<McpSessions>, request: Request, 
         );
     };
     if let Some(id) = session_id(request.headers())
-        && !sessions.touch_if_owner(&id, &scope)
+        && !sessions.table.touch_if_owner(&id, &scope)
     {
-        // The transport's own response to an unknown id: the client initializes again.
-        let fault = Fault::new(ErrorCode::UnknownMcpSession, "there is no such MCP session")
-            .hint("Initialize again; browser sessions stay as they are.");
-        return fault_json(StatusCode::NOT_FOUND, fault);
+        let message = request.extensions().get::<MessageId>().cloned().unwrap_or_default();
+        return sessions.unknown(&scope, &message);
     }
-    let is_new = session_id(request.headers()).is_none();
+    let named = session_id(request.headers());
+    let is_close = request.method() == Method::DELETE;
     let response = next.run(request).await;
-    if is_new
+    if let Some(id) = &named
+        && (is_close && response.status().is_success())
+    {
+        sessions.table.forget(id);
+    }
+    if named.is_none()
         && let Some(id) = session_id(response.headers())
-        && let Some(oldest) = sessions.register(&id, &scope)
+        && let Some(oldest) = sessions.table.register(&id, &scope)
         && let Err(error) = sessions.manager.close_session(&oldest.into()).await
     {
         tracing::warn!(%error, "cannot end an old MCP session");
@@ -114,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_id_is_refused_to_another_scope() {
-        let sessions = McpSessions::new(Arc::default());
+        let sessions = SharedTable::default();
         assert_eq!(sessions.register("a", &scope("one")), None);
         assert!(sessions.touch_if_owner("a", &scope("one")));
         assert!(!sessions.touch_if_owner("a", &scope("two")));
@@ -123,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_session_of_the_same_scope_is_replaced() {
-        let sessions = McpSessions::new(Arc::default());
+        let sessions = SharedTable::default();
         sessions.register("other", &scope("two"));
         for n in 0..MAX_PER_SCOPE {
             assert_eq!(sessions.register(&n.to_string(), &scope("one")), None);

@@ -5,15 +5,18 @@ mod connection_limiter;
 mod control_socket;
 mod guard;
 mod listen;
+mod mcp_messages;
 mod mcp_sessions;
 mod operator;
 mod routes;
 mod status;
+mod unfinished;
 
 pub use operator::{ROUTES as OPERATOR_ROUTES, RouteAccess as OperatorRouteAccess};
 
 use crate::operator::webhook::WebhookSecret;
 use crate::operator::{OperatorAuth, WebhookNotifier};
+use axum::middleware;
 use engine::control::Control;
 use engine::error::Fault;
 use engine::settings::Config;
@@ -25,8 +28,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, UnixListener};
 use tokio_util::sync::CancellationToken;
+use unfinished::Unfinished;
 
-/// How long open connections may take to finish after a stop.
+/// How long calls that are running at a stop may take to be answered. Their sessions are ended, so most are at once.
+const ANSWER_GRACE: Duration = Duration::from_secs(5);
+/// How long open connections may take to finish after that.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Both listeners, bound but not yet serving.
@@ -47,7 +53,8 @@ pub async fn bind(address: SocketAddr, socket: std::os::unix::net::UnixListener)
     Ok(Listeners { http, socket, address })
 }
 
-/// Serves until `stop`, then gives connections a moment to finish.
+/// Serves until `stop`, then ends all sessions, which answers the calls that are running, and gives connections a moment
+/// to finish.
 pub async fn serve(
     listeners: Listeners,
     control: Arc<Control>,
@@ -65,22 +72,38 @@ pub async fn serve(
     let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
     let state =
         operator::OperatorState::new(control.clone(), auth.clone(), &address, secret, stop.child_token());
-    let public = routes::public_router(state, address, config.server.open);
-    let private = control_socket::router(operator::SocketState { control, auth }, console);
-    let http = async {
-        listen::accept(listeners.http, public, stop.clone()).await;
-        // Connections that are still open finish within the grace period or end with the process.
-        Ok(())
-    };
+    let traffic = routes::AgentTraffic { requests: Unfinished::default(), streams: CancellationToken::new() };
+    let public = routes::public_router(state, address, config.server.open, traffic.clone());
+    let private = control_socket::router(operator::SocketState { control: control.clone(), auth }, console)
+        .layer(middleware::from_fn_with_state(traffic.requests.clone(), unfinished::count_request));
+    let connections = Unfinished::default();
+    let http = listen::accept(listeners.http, public, stop.clone(), connections.clone());
     let socket =
         axum::serve(listeners.socket, private).with_graceful_shutdown(stop.clone().cancelled_owned());
-    let late = async {
+    let stopped = async {
         stop.cancelled().await;
-        tokio::time::sleep(GRACE).await;
+        // Its calls return with the reason.
+        control.gate.sessions.shut_down().await;
+        let unanswered = traffic.requests.wait(ANSWER_GRACE).await;
+        traffic.streams.cancel();
+        let open = connections.wait(GRACE).await;
+        if unanswered + open > 0 {
+            tracing::warn!(unanswered, open, "connections are cut");
+        }
+    };
+    let socket = async {
+        match socket.await {
+            Ok(()) => {
+                // It ends at the stop only.
+                std::future::pending::<()>().await;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
     };
     let served = tokio::select! {
-        served = async { tokio::try_join!(http, socket) } => served.map(|_| ()),
-        () = late => Ok(()),
+        served = async { tokio::join!(http, socket).1 } => served,
+        () = stopped => Ok(()),
     };
     served.map_err(|e| Fault::io(ErrorCode::Internal, "the server stopped", &e))
 }

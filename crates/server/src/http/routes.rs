@@ -3,9 +3,11 @@
 use super::actions;
 use super::connection_limiter::{self, AgentRequestLimiter, MAX_AGENT_REQUESTS};
 use super::guard::{self, AgentKeys, ServerAddress};
+use super::mcp_messages;
 use super::mcp_sessions::{self, McpSessions};
 use super::operator::{self, OperatorState};
 use super::status;
+use super::unfinished::{self, Unfinished};
 use crate::mcp;
 use axum::extract::{DefaultBodyLimit, Extension, Path, State};
 use axum::http::{StatusCode, header};
@@ -20,15 +22,30 @@ use serde_json::json;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
-pub fn public_router(state: OperatorState, address: ServerAddress, open: bool) -> Router {
-    let (control, stop) = (state.control.clone(), state.stop.clone());
+/// What a stop waits for, and then ends.
+#[derive(Clone)]
+pub struct AgentTraffic {
+    /// Requests of agents that have no complete response yet.
+    pub requests: Unfinished,
+    /// Ends the streams that only wait for what the server may send.
+    pub streams: CancellationToken,
+}
+
+pub fn public_router(
+    state: OperatorState,
+    address: ServerAddress,
+    open: bool,
+    traffic: AgentTraffic,
+) -> Router {
+    let control = state.control.clone();
     let keys = AgentKeys { control: control.clone(), open };
     let for_agents = Router::new()
         .route("/v1/screenshots/{id}", get(screenshot))
         .route("/v1/actions", get(actions::list).post(actions::post))
         .layer(DefaultBodyLimit::max(actions::LARGEST_REQUEST))
         .with_state(control.clone())
-        .merge(mcp_routes(control.clone(), stop))
+        .merge(mcp_routes(control.clone(), traffic.streams))
+        .layer(middleware::from_fn_with_state(traffic.requests, unfinished::count_request))
         .layer(middleware::from_fn_with_state(keys, guard::authenticate_agent))
         .layer(middleware::from_fn_with_state(
             AgentRequestLimiter::new(MAX_AGENT_REQUESTS),
@@ -44,12 +61,13 @@ pub fn public_router(state: OperatorState, address: ServerAddress, open: bool) -
         .layer(middleware::from_fn_with_state(address, guard::require_own_host))
 }
 
-fn mcp_routes(control: Arc<Control>, stop: CancellationToken) -> Router {
+fn mcp_routes(control: Arc<Control>, streams: CancellationToken) -> Router {
     let manager = mcp::session_manager();
-    let sessions = McpSessions::new(manager.clone());
+    let sessions = McpSessions::new(manager.clone(), control.clone());
     Router::new()
-        .nest_service("/mcp", mcp::service(control, manager, stop))
+        .nest_service("/mcp", mcp::service(control, manager, streams))
         .layer(middleware::from_fn_with_state(sessions, mcp_sessions::check_owner))
+        .layer(middleware::from_fn(mcp_messages::check))
 }
 
 async fn health(State(control): State<Arc<Control>>) -> Response {

@@ -31,29 +31,29 @@ fn render(sessions: usize, browser: &str) -> Markup {
             main {
                 h1 { "Stockade" }
                 p.soft {
-                    "A browser that an AI agent can use as yours, without ever holding what makes it yours."
+                    "A jailed browser for AI agents, with your approval before anything risky."
                 }
                 div.state {
                     div { span.soft { "Server" } b.up { "running" } }
-                    div { span.soft { "Open sessions" } b { (sessions) } }
+                    div { span.soft { "Sessions" } b { (sessions) } }
                     div { span.soft { "Browser" } b { (browser) } }
                     div { span.soft { "Version" } b { (env!("CARGO_PKG_VERSION")) } }
                 }
                 h2 { "Connect an agent" }
                 p {
-                    "Give your MCP client the address " code { "/mcp" } " on this server and a key. The key was shown \
-                    in the terminal at the first start; make another there:"
+                    "Give your MCP client the address " code { "/mcp" } " on this server and a key. The first start showed \
+                    a key in the terminal. To make another:"
                 }
                 pre { "stockade key make --label my-agent" }
-                h2 { "Decide what it may do" }
+                h2 { "Approve" }
                 p {
-                    "What an agent may not do by itself waits for a person in " a href="/console" { "the console" } "."
+                    "Risky actions wait for your approval in " a href="/console" { "the console" } "."
                 }
-                h2 { "Look after it" }
+                h2 { "Operate" }
                 dl {
-                    dt { "stockade session list" } dd { "who is using a browser" }
-                    dt { "stockade session close ID" } dd { "end a session now" }
-                    dt { "stockade doctor" } dd { "what works here, and what does not" }
+                    dt { "stockade session list" } dd { "lists open sessions" }
+                    dt { "stockade session close ID" } dd { "ends a session" }
+                    dt { "stockade doctor" } dd { "checks this machine" }
                 }
             }
         }

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 const IDLE: Duration = Duration::from_secs(24 * 3600);
 
 /// The largest request body; typed text is the largest thing a client sends.
-const LARGEST_REQUEST: usize = 4 * 1024 * 1024;
+pub const LARGEST_REQUEST: usize = 4 * 1024 * 1024;
 
 /// MCP sessions, for clients of the 2025 revisions; later ones have none.
 pub fn session_manager() -> Arc<LocalSessionManager> {

@@ -7,11 +7,14 @@ use engine::approvals::Approval;
 use engine::control::Control;
 use engine::error::Fault;
 use engine::gate::{ActionRequest, Reply};
+use engine::logins::LoginRequest;
 use engine::session::OpenRequest;
 use error_code::ErrorCode;
 use policy::{Action, Scope};
+use redact::redacted;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, Implementation,
+    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, Implementation, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
     ReadResourceResponse, ReadResourceResult, RequestId, ResourceContents, ResourceTemplate,
     ServerCapabilities, ServerConfig, Tool,
@@ -19,11 +22,12 @@ use rmcp::model::{
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
+use vault::Host;
 
 const INSTRUCTIONS: &str = "Stockade is a web browser in a jail. Open a session with browser_open_session and name it in \
 every call (over stdio you may leave session_id out and get one of your own). Navigate, then act on what the snapshot \
@@ -74,6 +78,8 @@ pub struct Call<'a> {
     /// The pending approval of this call.
     asked: watch::Sender<Option<Approval>>,
     abandoned: CancellationToken,
+    /// Whether this call opened a session because it named none.
+    has_opened: AtomicBool,
 }
 
 /// Many clients give up on a silent call after a minute; before that it returns the id of the pending approval.
@@ -87,7 +93,19 @@ impl<'a> Call<'a> {
         let caller = caller_without_connection(&scope);
         let (asked, abandoned) = (watch::Sender::new(None), CancellationToken::new());
         let patience = SILENT_PATIENCE;
-        Call { control, scope, cancel, caller, whole: true, own: None, patience, asked, abandoned }
+        let has_opened = AtomicBool::new(false);
+        Call {
+            control,
+            scope,
+            cancel,
+            caller,
+            whole: true,
+            own: None,
+            patience,
+            asked,
+            abandoned,
+            has_opened,
+        }
     }
 
     /// Runs one action through the gate. `full` asks for the whole page, not for the changes since the last snapshot.
@@ -129,16 +147,54 @@ impl<'a> Call<'a> {
 
     /// The session that a call names, or else the pipe's own, opened if necessary.
     pub async fn session(&self, named: Option<String>) -> Result<String, Fault> {
+        self.session_for_host(named, None).await
+    }
+
+    /// The same for a call that goes to a host. A session that is opened for it is signed in if a standing grant of this
+    /// agent covers the host; then a client without a pipe gets a session too.
+    pub async fn session_for_host(
+        &self,
+        named: Option<String>,
+        host: Option<&Host>,
+    ) -> Result<String, Fault> {
         if let Some(named) = named {
             return Ok(named);
         }
-        let Some(own) = &self.own else { return Err(session_required()) };
+        let login = host.and_then(|host| self.control.logins.standing_login(&self.scope, host));
+        let Some(own) = &self.own else {
+            return match login {
+                Some(login) => self.open_session(Some(login)).await,
+                None => Err(session_required()),
+            };
+        };
         let mut own = own.lock().await;
         if let Some(session) = own.as_ref() {
             return Ok(session.clone());
         }
-        let session = Box::pin(self.control.gate.open(&self.scope, OpenRequest::default())).await?;
-        Ok(own.insert(session.id.to_string()).clone())
+        Ok(own.insert(self.open_session(login).await?).clone())
+    }
+
+    async fn open_session(&self, login: Option<LoginRequest>) -> Result<String, Fault> {
+        let request = OpenRequest { login, ..OpenRequest::default() };
+        let session = Box::pin(self.control.gate.open(&self.scope, request)).await?;
+        self.has_opened.store(true, Ordering::Relaxed);
+        Ok(session.id.to_string())
+    }
+
+    /// Says of a failure that it happened in an empty browser: a client that starts a process for each call does not know.
+    pub fn explain_new_session(&self, mut fault: Fault) -> Fault {
+        if self.has_opened.load(Ordering::Relaxed) {
+            fault.message = redacted!(
+                "{} (in a new session: no earlier call of this connection opened one)",
+                fault.message
+            );
+            fault.hint = redacted!(
+                "Its browser is empty, so navigate first, on the same connection. A client that starts \
+                 `stockade mcp` anew for each call gets a new browser each time. {}",
+                fault.hint
+            );
+        }
+        fault
     }
 
     /// Makes an opened session the pipe's own, so that later calls need not name it.
@@ -205,16 +261,14 @@ impl McpServer {
             patience,
             asked,
             abandoned,
+            has_opened: AtomicBool::new(false),
         })
     }
 }
 
 impl ServerHandler for McpServer {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
-        let mut about = Implementation::new("stockade", env!("CARGO_PKG_VERSION"));
-        about.title = Some("Stockade, a jailed browser".to_owned());
-        ServerConfig::new(capabilities).with_server_info(about).with_instructions(INSTRUCTIONS)
+        server_info()
     }
 
     async fn list_tools(
@@ -277,6 +331,23 @@ impl ServerHandler for McpServer {
         }
     }
 
+    /// Prompts and completion are not declared, so these methods do not exist; the library would answer them.
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
     async fn list_resource_templates(
         &self,
         _request: Option<PaginatedRequestParams>,
@@ -297,19 +368,25 @@ impl ServerHandler for McpServer {
             .uri
             .strip_prefix("stockade://screenshots/")
             .and_then(|id| self.control.gate.sessions.image(&call.scope, id));
-        let Some(stored) = stored else {
-            return Err(ErrorData::resource_not_found(
-                "there is no such screenshot; its session may have ended",
-                None,
-            ));
+        let not_found = |message: &'static str| {
+            ErrorData::resource_not_found(message, Some(serde_json::json!({"uri": request.uri})))
         };
-        let bytes = tokio::fs::read(&stored.path)
-            .await
-            .map_err(|_| ErrorData::resource_not_found("the screenshot is gone", None))?;
+        let Some(stored) = stored else {
+            return Err(not_found("there is no such screenshot; its session may have ended"));
+        };
+        let bytes = tokio::fs::read(&stored.path).await.map_err(|_| not_found("the screenshot is gone"))?;
         let contents =
             ResourceContents::blob(tools::base64(&bytes), request.uri).with_mime_type(stored.format.mime());
         Ok(ReadResourceResponse::from(ReadResourceResult::new(vec![contents])))
     }
+}
+
+/// What the server says of itself, whether or not its browser can start.
+pub(super) fn server_info() -> ServerConfig {
+    let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+    let mut about = Implementation::new("stockade", env!("CARGO_PKG_VERSION"));
+    about.title = Some("Stockade, a jailed browser".to_owned());
+    ServerConfig::new(capabilities).with_server_info(about).with_instructions(INSTRUCTIONS)
 }
 
 /// An unknown tool is a protocol error, not a tool error.

@@ -101,7 +101,7 @@ impl OperatorAuth {
                     )
                     .await?;
                 }
-                let what = "this link was used before, is older than ten minutes, or is none";
+                let what = "this link was used before, is older than ten minutes, or is invalid";
                 Err(Fault::new(ErrorCode::LinkSpent, what)
                     .hint("Make another in a terminal: stockade operator link"))
             }
@@ -112,6 +112,43 @@ impl OperatorAuth {
     pub async fn create_startup_link(&self, operator: &str) -> Result<OperatorToken, Fault> {
         self.record(EventKind::OperatorChanged, operator, "a one-time link was shown at the start").await?;
         Ok(self.inner.storage.make_link(operator).await?)
+    }
+
+    /// Whether any operator can log in by password.
+    pub async fn any_password(&self) -> Result<bool, Fault> {
+        Ok(self.inner.storage.any_operator_password().await?)
+    }
+
+    /// Whether this operator can log in by password.
+    pub async fn has_password(&self, operator: &str) -> Result<bool, Fault> {
+        Ok(self.inner.storage.operator_password(operator).await?.flatten().is_some())
+    }
+
+    /// Sets the first password of an operator who is logged in by a link. That ends the link and every session of the
+    /// operator, so it returns a new one. Whoever has a password changes it on the command line, which asks for it.
+    pub async fn set_first_password(
+        &self,
+        operator: &str,
+        password: Password,
+    ) -> Result<OperatorToken, Fault> {
+        let taken = || {
+            Fault::new(ErrorCode::FormRefused, "this operator has a password already")
+                .hint("Change it in a terminal: stockade operator password")
+        };
+        password.check()?;
+        if self.has_password(operator).await? {
+            return Err(taken());
+        }
+        let permit = tokio::time::timeout(CHECK_TIMEOUT, self.inner.check_permit.acquire()).await;
+        let Ok(Ok(_permit)) = permit else { return Err(throttled(CHECK_TIMEOUT)) };
+        let hash = tokio::task::spawn_blocking(move || password.hash())
+            .await
+            .map_err(|error| Fault::caused(ErrorCode::Internal, &error))??;
+        self.record(EventKind::OperatorChanged, operator, "a first password is set in the console").await?;
+        if !self.inner.storage.set_operator_password(operator, None, &hash).await? {
+            return Err(taken());
+        }
+        self.open_session(operator, "by the password just set").await
     }
 
     /// Finds the login session of a token. `busy` extends its idle timeout.
@@ -182,8 +219,8 @@ pub async fn record_operator_event(
 }
 
 fn login_failed() -> Fault {
-    Fault::new(ErrorCode::LoginFailed, "that is not an operator's name and password")
-        .hint("`stockade operator password` sets one, `stockade operator link` lets you in without.")
+    Fault::new(ErrorCode::LoginFailed, "wrong name or password")
+        .hint("In a terminal, `stockade operator password` sets a password, and `stockade operator link` shows a link that logs you in once.")
 }
 
 fn throttled(wait: Duration) -> Fault {

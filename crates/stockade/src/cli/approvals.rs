@@ -1,6 +1,7 @@
 //! `stockade approvals`, `approve` and `deny`: lists and decides approval requests as a logged-in operator.
 
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
+use crate::cli::session_view::answer_lines;
 use crate::cli::terminal::PasswordPrompt;
 use crate::cli::{Column, Context, Reply, Table};
 use clap::Args;
@@ -12,12 +13,26 @@ use serde_json::{Value, json};
 use server::client::{OperatorClient, path_segment};
 use server::operator;
 
+/// Help of commands that list what waits.
+pub const LIST_HELP: &str = "\
+Logs in as an operator at the `stockade serve` that runs from the same state
+folder. The password is asked for at the terminal; nothing is kept.
+
+Examples:
+  stockade approvals
+  stockade approvals --as ada --password-stdin < password.txt";
+
+pub const WATCH_HELP: &str = "\
+Logs in as an operator at the `stockade serve` that runs from the same state
+folder, and logs out at the end. Needs a terminal for the keys.
+
+Examples:
+  stockade watch
+  stockade watch --as ada";
+
 #[derive(Debug, Args)]
-#[command(after_help = "\
-These log in as an operator at the `stockade serve` of the same state folder:
-the password is asked for at the terminal, and nothing is kept.")]
 pub struct LoginArgs {
-    /// The operator who decides
+    /// The operator who answers
     #[arg(long = "as", value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
     pub operator: String,
     /// Read the password from the first line of standard input
@@ -26,13 +41,20 @@ pub struct LoginArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The password is asked for at the terminal; nothing is kept.
+
+Examples:
+  stockade approve ap-k3x8m2q9w4t7r5ab
+  stockade approve ap-k3x8m2q9w4t7r5ab --for-session
+  stockade approve ap-k3x8m2q9w4t7r5ab --as ada --password-stdin < password.txt")]
 pub struct ApproveArgs {
-    /// Which: `stockade approvals` lists them
+    /// The question's id; `stockade approvals` lists them
     id: String,
     /// Until its session ends, do not ask again for exactly this
     #[arg(long, conflicts_with = "irreversible")]
     for_session: bool,
-    /// Yes, although it cannot be undone
+    /// Approve it although it cannot be undone
     #[arg(long)]
     irreversible: bool,
     #[command(flatten)]
@@ -40,8 +62,14 @@ pub struct ApproveArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+The password is asked for at the terminal; nothing is kept.
+
+Examples:
+  stockade deny ap-k3x8m2q9w4t7r5ab
+  stockade deny ap-k3x8m2q9w4t7r5ab --note 'not this account'")]
 pub struct DenyArgs {
-    /// Which: `stockade approvals` lists them
+    /// The question's id; `stockade approvals` lists them
     id: String,
     /// Why, for the agent to read
     #[arg(long, default_value = "")]
@@ -52,27 +80,47 @@ pub struct DenyArgs {
 
 pub(super) fn list(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> {
     let json = request_as_operator(context, login, "GET", "/operator/approvals", None)?;
+    Ok(Reply::new(render_list(&json), json))
+}
+
+/// What waits, each as a card with the commands that answer it; then what was decided last.
+fn render_list(json: &Value) -> String {
+    let all = || json["approvals"].as_array().into_iter().flatten();
+    let mut out = String::new();
+    for approval in all().filter(|approval| approval["state"] == "waiting") {
+        out.push_str(&format!("{}{}\n", render_card(approval), answer_lines(approval)));
+    }
     let mut table = Table::new(&[
         Column::Whole("ID"),
         Column::Short("STATE"),
         Column::Short("RISK"),
         Column::Short("ACTION"),
         Column::Short("DOMAIN"),
+        Column::Short("AGENT"),
         Column::Short("BY"),
     ]);
-    for approval in json["approvals"].as_array().into_iter().flatten() {
+    let mut decided = false;
+    for approval in all().filter(|approval| approval["state"] != "waiting") {
+        decided = true;
         let name = text_field(&approval["element"], "name");
         let quoted = if name.is_empty() { name } else { format!(" \"{name}\"") };
         table.add_row([
             text_field(approval, "id"),
-            render_state(approval),
+            text_field(approval, "state"),
             text_field(approval, "risk"),
             format!("{}{quoted}", text_field(approval, "action")),
             text_field(approval, "domain"),
+            format!("{}/{}", text_field(approval, "tenant"), text_field(approval, "actor")),
             text_field(approval, "decided_by"),
         ]);
     }
-    Ok(Reply::new(table.render("Nothing waits, and nothing was decided yet."), json))
+    if out.is_empty() {
+        out.push_str("Nothing waits for an answer. `stockade watch` shows questions as they come.\n");
+    }
+    if decided {
+        out.push_str(&format!("\n{BOLD}Decided last{BOLD:#}\n{}", table.render("")));
+    }
+    out
 }
 
 pub(super) fn approve(context: &Context, args: &ApproveArgs) -> Result<Reply, Fault> {
@@ -122,13 +170,6 @@ fn request_as_operator(
 
 pub(super) fn ask_password(login: &LoginArgs) -> Result<operator::Password, Fault> {
     PasswordPrompt::new(login.password_stdin).ask(&format!("The password of {}", login.operator))
-}
-
-fn render_state(approval: &Value) -> String {
-    match approval["state"].as_str() {
-        Some("waiting") => format!("waits {}s", seconds_left(approval)),
-        _ => text_field(approval, "state"),
-    }
 }
 
 pub(super) fn seconds_left(approval: &Value) -> i64 {
@@ -218,7 +259,7 @@ fn text_field(value: &Value, key: &str) -> String {
 }
 
 /// A name and its value, in lines of at most 80 columns.
-fn render_row(name: &str, value: &str) -> String {
+pub(super) fn render_row(name: &str, value: &str) -> String {
     use unicode_width::UnicodeWidthChar;
     const ROOM: usize = 80 - 15;
     let mut lines = vec![String::new()];
@@ -265,6 +306,39 @@ mod tests {
             plain.lines().filter(|line| line.trim_start().starts_with("domain")).collect();
         assert_eq!(domains, ["  domain       shop.test"]);
         assert!(plain.contains("This cannot be undone.") && plain.contains("CRITICAL RISK"), "{plain}");
+    }
+
+    #[test]
+    fn the_list_has_cards_of_what_waits_with_the_answer_and_a_table_of_the_rest() {
+        let approval = |id: &str, state: &str, kind: &str| {
+            json!({
+                "id": id, "kind": kind, "state": state, "risk": "high", "action": "click", "domain": "shop.test",
+                "url": "http://shop.test/", "description": "It destroys", "rule": "words.destroy",
+                "tenant": "team", "actor": "bot", "session": "s-1", "decided_by": "ada",
+                "element": {"role": "button", "name": "Delete"}, "expires_at": "2020-01-01T00:00:00Z",
+            })
+        };
+        let shown = |approvals: Value| {
+            let text = render_list(&json!({ "approvals": approvals }));
+            let text = anstream::adapter::strip_str(&text).to_string();
+            for line in text.lines() {
+                assert!(line.width() <= 80, "{}: {line}", line.width());
+            }
+            text
+        };
+        let both =
+            shown(json!([approval("ap-1", "waiting", "action"), approval("ap-2", "denied", "action")]));
+        for part in
+            ["team/bot, session s-1", "stockade approve ap-1\n", "stockade deny ap-1\n", "Decided last"]
+        {
+            assert!(both.contains(part), "{part} in {both}");
+        }
+        assert!(both.contains("team/bot  ada") && !both.contains("approve ap-2"), "{both}");
+        // A paused session is resumed or ended, not approved.
+        let paused = shown(json!([approval("ap-3", "waiting", "guidance")]));
+        assert!(paused.contains("stockade watch") && !paused.contains("stockade approve"), "{paused}");
+        let none = shown(json!([]));
+        assert!(none.contains("Nothing waits") && none.contains("stockade watch"), "{none}");
     }
 
     #[test]

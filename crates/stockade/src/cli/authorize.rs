@@ -72,7 +72,7 @@ pub async fn check_password(
 }
 
 fn login_failed() -> Fault {
-    Fault::new(ErrorCode::LoginFailed, "that is not an operator's name and password")
+    Fault::new(ErrorCode::LoginFailed, "wrong name or password")
         .hint("`--as NAME` says whose password it is; `stockade operator list` shows who has one.")
 }
 

@@ -24,12 +24,12 @@ pub struct ConfigArgs {
 enum ConfigCommand {
     /// Print every setting in force and where it came from
     Show,
-    /// Say what is wrong with a file, all of it, with lines
+    /// Check a file; list every problem with its line
     Check {
-        /// The file [default: the one that is in force]
+        /// The file [default: the one in use]
         file: Option<PathBuf>,
     },
-    /// Print where the file is looked for, and which one counts
+    /// Print where the file is looked for, and which one is used
     Path,
 }
 
@@ -99,12 +99,13 @@ fn check(context: &Context, file: Option<PathBuf>) -> Result<Reply, Fault> {
         Ok(loaded) => {
             let notices: String = loaded.notices().iter().map(|notice| format!("{notice}\n")).collect();
             let human = format!("{notices}{GOOD}{name} is fine.{GOOD:#}\n");
-            return Ok(Reply::new(human, json!({ "ok": true, "problems": [], "notices": loaded.notices() })));
+            return Ok(Reply::new(human, json!({ "problems": [], "notices": loaded.notices() })));
         }
         Err(errors) => errors,
     };
     let mut human = String::new();
     let mut problems = Vec::new();
+    let mut first = None;
     for error in errors {
         let (key, line) = (error.key().map(str::to_owned), error.line());
         let fault = Fault::from(error);
@@ -112,8 +113,9 @@ fn check(context: &Context, file: Option<PathBuf>) -> Result<Reply, Fault> {
         problems.push(json!({
             "code": fault.code, "message": fault.message, "hint": fault.hint, "key": key, "line": line,
         }));
+        first.get_or_insert(fault);
     }
-    Ok(Reply { human, json: json!({ "ok": false, "problems": problems }), ok: false })
+    Ok(Reply::with_problem(human, json!({ "problems": problems }), first))
 }
 
 fn show_paths(paths: &ConfigPaths) -> Reply {

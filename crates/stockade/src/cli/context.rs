@@ -1,6 +1,7 @@
 //! Global flags, and what commands open with them: configuration, state, log.
 
-use crate::config::{self, Config, ConfigPaths, LoadedConfig, Override};
+use crate::cli::client_snippet::McpLaunch;
+use crate::config::{self, Config, ConfigErrors, ConfigPaths, LoadedConfig, Override};
 use clap::Args;
 use engine::error::Fault;
 use engine::logins::Logins;
@@ -11,8 +12,9 @@ use engine::storage::Storage;
 use error_code::ErrorCode;
 use jail::RuntimeBackend;
 use std::future::Future;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
@@ -26,10 +28,10 @@ pub struct GlobalArgs {
     /// The state folder [default: $STOCKADE_STATE, or ~/.local/share/stockade]
     #[arg(long, global = true, value_name = "FOLDER")]
     state: Option<PathBuf>,
-    /// Answer in JSON, for programs
+    /// Print JSON, for programs
     #[arg(long, global = true)]
     json: bool,
-    /// Say more on standard error; twice for even more [or set STOCKADE_LOG]
+    /// Log more to standard error; twice for details [or set STOCKADE_LOG]
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
     /// No colours [or set NO_COLOR]
@@ -47,11 +49,18 @@ fn key_and_value(text: &str) -> Result<(String, String), String> {
 pub struct Context {
     global: GlobalArgs,
     factory: BackendFactory,
+    /// A value of a flag did not fit: the command line is wrong, not the configuration file.
+    flags_are_wrong: AtomicBool,
 }
 
 impl Context {
     pub(super) fn new(global: GlobalArgs, factory: BackendFactory) -> Context {
-        Context { global, factory }
+        Context { global, factory, flags_are_wrong: AtomicBool::new(false) }
+    }
+
+    /// Whether the settings could not be loaded because of `--set` or another flag.
+    pub(super) fn flags_are_wrong(&self) -> bool {
+        self.flags_are_wrong.load(Ordering::Relaxed)
     }
 
     /// The runtime backend that the configuration asks for.
@@ -68,16 +77,23 @@ impl Context {
         self.global.json
     }
 
-    /// Flags that give another `stockade` process the same configuration and state.
-    pub(super) fn location_flags(&self) -> Vec<String> {
-        let given = [("--config", &self.global.config), ("--state", &self.global.state)];
-        let given = given.into_iter().filter_map(|(flag, path)| Some((flag, path.as_ref()?)));
-        given
-            .flat_map(|(flag, path)| {
-                let whole = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-                [flag.to_owned(), whole.display().to_string()]
-            })
-            .collect()
+    /// How another program starts `stockade mcp` with the configuration, settings and state of this process. A file that
+    /// was found in the current folder is named: `stockade mcp` does not look there.
+    pub(super) fn mcp_launch(&self) -> Result<McpLaunch, Fault> {
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let mut args = vec!["mcp".to_owned()];
+        let mut add = |flag: &str, value: String| args.extend([flag.to_owned(), value]);
+        let state = state::state_dir(self.global.state.clone())?;
+        add("--state", absolute(&state).display().to_string());
+        if let Some(file) = self.config_paths().file() {
+            add("--config", absolute(file).display().to_string());
+        }
+        for (key, value) in &self.global.set {
+            add("--set", format!("{key}={value}"));
+        }
+        let program =
+            std::env::current_exe().map_or_else(|_| "stockade".into(), |path| path.display().to_string());
+        Ok(McpLaunch { program, args, environment: McpLaunch::inherited_environment() })
     }
 
     pub(super) fn verbosity(&self) -> u8 {
@@ -105,10 +121,13 @@ impl Context {
     }
 
     fn load_from(&self, paths: &ConfigPaths, flags: Vec<Override>) -> Result<LoadedConfig, Fault> {
+        let note = |error: &ConfigErrors| {
+            self.flags_are_wrong.fetch_or(error.first.is_of_flag(), Ordering::Relaxed);
+        };
         let set = self.global.set.iter().map(|(key, value)| Override::new("--set", key, value));
-        let mut overrides = set.collect::<Result<Vec<_>, _>>()?;
-        overrides.extend(flags);
-        let loaded = config::load(paths, &overrides)?;
+        let set = set.collect::<Result<Vec<_>, _>>().map_err(ConfigErrors::from).inspect_err(note)?;
+        let overrides: Vec<Override> = set.into_iter().chain(flags).collect();
+        let loaded = config::load(paths, &overrides).inspect_err(note)?;
         for notice in loaded.notices() {
             tracing::warn!("{notice}");
         }

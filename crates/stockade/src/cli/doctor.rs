@@ -39,7 +39,12 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
     } else {
         format!("\n{BAD}{bad} of {} checks failed.{BAD:#} The commands above mend them.\n", checks.len())
     });
-    Ok(Reply { human, json: json!({"ok": bad == 0, "checks": checks}), ok: bad == 0 })
+    let problem = (bad > 0).then(|| {
+        let message = format!("{bad} of {} checks failed", checks.len());
+        Fault::outside_sessions(ErrorCode::ChecksFailed, message)
+            .hint("Each failed check says how to mend it.")
+    });
+    Ok(Reply::with_problem(human, json!({ "checks": checks }), problem))
 }
 
 fn render_check(check: &Check) -> String {
@@ -66,7 +71,7 @@ const MOST_SHOWN: usize = 20;
 fn run_leak_check(context: &Context) -> Result<Reply, Fault> {
     let program = std::env::current_exe()
         .map_err(|error| Fault::io(ErrorCode::Internal, "cannot find itself", &error))?;
-    let options = leak::LeakOptions { program, environment: Vec::new(), signed_in: true };
+    let options = leak::LeakOptions { program, environment: Vec::new(), signed_in: true, sealed: true };
     let shows = !context.json() && std::io::stderr().is_terminal();
     let report_progress = move |what: &str| {
         if shows && write!(anstream::stderr(), "\r\x1b[2K{DIM}{what:.76}{DIM:#}").is_err() {
@@ -78,8 +83,9 @@ fn run_leak_check(context: &Context) -> Result<Reply, Fault> {
         tracing::debug!("nobody reads the progress");
     }
     let report = report?;
-    let json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
-    Ok(Reply { human: render_leak_report(&report), json, ok: report.ok })
+    let mut json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
+    output::remove_verdict(&mut json);
+    Ok(Reply::with_problem(render_leak_report(&report), json, report.error))
 }
 
 fn render_leak_report(report: &LeakReport) -> String {

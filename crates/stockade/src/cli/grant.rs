@@ -24,13 +24,13 @@ Examples:
   stockade grant revoke 3f2a9c1e
   stockade grant lifetime 5m --tenant team
 
-The token goes to standard output and is shown this once. An agent uses it with
-  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}
+The token goes to standard output and is shown this once. The agent passes it as
+`grant`, with `credential_mode: \"operator\"`, when it opens a session.
 Once an operator has a password, issuing asks for it; revoking never does.")]
 pub struct GrantArgs {
     #[command(subcommand)]
     command: GrantCommand,
-    /// Whose agents
+    /// The tenant whose agents may use it
     #[arg(long, global = true, default_value = "default", value_parser = Tenant::parse)]
     tenant: Tenant,
     #[command(flatten)]
@@ -44,22 +44,23 @@ enum GrantCommand {
         /// github.com for that host alone, site:github.com with all under it
         #[arg(long = "host", value_name = "HOST", required = true, value_parser = GrantedHost::parse)]
         hosts: Vec<GrantedHost>,
-        /// How long it can be used: 90s, 15m, 2h [default: the tenant's usual time]
+        /// How long it can be used: 90s, 15m, 2h [default: the tenant's lifetime]
         #[arg(long = "for", value_name = "TIME", value_parser = parse_lifetime_arg)]
         lifetime: Option<Duration>,
-        /// For any number of sessions while it lives; else for one
+        /// Allow any number of sessions; without it, one
         #[arg(long)]
         many: bool,
     },
     /// List the grants, newest first; never their tokens
     List,
-    /// Take one back: no session opens with it from now on
+    /// Revoke a grant: no new session can use it
     Revoke {
         /// Its id, or the start of it
         id: String,
     },
-    /// Set the usual time of a tenant's grants
+    /// Set the default lifetime of a tenant's grants
     Lifetime {
+        /// A time such as 90s, 15m or 2h
         #[arg(value_parser = parse_lifetime_arg)]
         time: Duration,
     },
@@ -129,8 +130,11 @@ async fn issue(
     for host in &grant.hosts {
         print_progress(context, &format!("  {host}"));
     }
-    print_progress(context, "The token is shown this once. An agent uses it with");
-    print_progress(context, "  browser_open_session {\"credential_mode\": \"operator\", \"grant\": TOKEN}");
+    print_progress(
+        context,
+        "The token is shown this once. Give it to the agent, which passes it when it opens",
+    );
+    print_progress(context, "a session, as `grant` with `credential_mode: \"operator\"`.");
     let human = format!("{}\n", token.expose_secret());
     Ok(Reply::new(
         human,
@@ -182,7 +186,7 @@ fn format_hosts(grant: &Grant) -> String {
 }
 
 /// Formats a duration in its two largest units.
-fn format_duration(time: Duration) -> String {
+pub fn format_duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds}s"),

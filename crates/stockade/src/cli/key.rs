@@ -25,13 +25,13 @@ pub struct KeyArgs {
 enum KeyCommand {
     /// Make a key for an agent, and show it this once
     Make {
-        /// Whose data it is; made if it is new
+        /// The tenant; created if it is new
         #[arg(long, default_value = "default", value_parser = Tenant::parse)]
         tenant: Tenant,
-        /// The agent that the key is for; made if it is new
+        /// The agent that the key is for; created if it is new
         #[arg(long, default_value = "agent", value_parser = Actor::parse)]
         actor: Actor,
-        /// A word to know the key by later
+        /// A note to recognize the key by
         #[arg(long, default_value = "")]
         label: String,
     },

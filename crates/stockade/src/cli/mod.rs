@@ -6,15 +6,21 @@
 mod approvals;
 mod audit;
 mod authorize;
+mod client_snippet;
+mod completions;
 mod config;
+mod connect;
 mod context;
 mod credential;
 mod demo;
 mod doctor;
 mod grant;
+mod help;
+mod hints;
 mod jail;
 mod key;
 mod logging;
+mod man;
 mod mcp;
 mod operator;
 mod output;
@@ -23,6 +29,8 @@ mod policy;
 mod replay;
 mod serve;
 mod session;
+mod session_egress;
+mod session_view;
 mod smoke;
 mod table;
 mod template;
@@ -34,7 +42,7 @@ pub use output::Reply;
 pub use table::{Column, Table};
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use context::GlobalArgs;
 use engine::error::Fault;
 use engine::provider::sandbox::BackendFactory;
@@ -52,12 +60,10 @@ const USAGE: u8 = 2;
 #[command(
     name = "stockade",
     version,
-    about = "A jailed browser for AI agents, with a person at the gate.",
-    after_help = EXAMPLES,
+    about = "A jailed browser for AI agents that asks you before anything risky.",
     max_term_width = 80,
     arg_required_else_help = true,
-    propagate_version = true,
-    disable_help_subcommand = true
+    propagate_version = true
 )]
 struct Cli {
     #[command(flatten)]
@@ -66,62 +72,66 @@ struct Cli {
     command: Command,
 }
 
-const EXAMPLES: &str = "\
-Examples:
-  stockade serve                    agents connect here
-  stockade smoke --demo             try it on the demo shop
-  stockade doctor                   what works here, and what does not
-  stockade template build           make the file tree that jails run from
-  stockade key make --label laptop  a key for one more agent
-  stockade grant issue --host X     let an agent be signed in to X, once
-  stockade audit tail --follow      what agents do, as they do it
-  stockade watch                    what agents ask for; decide by key
-  stockade config show              every setting, and where it came from
-
-Every command takes --json. Exit codes: 0 done, 1 failed, 2 wrong usage.";
-
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Serve agents over HTTP, until told to stop
+    /// Serve agents over HTTP until stopped
     Serve(serve::ServeArgs),
     /// Serve one agent over standard input and output
     Mcp(mcp::McpArgs),
-    /// Try the whole way once: start, goto, extract, screenshot, archive
-    Smoke(smoke::SmokeArgs),
-    /// What works on this machine, what does not, what to do
-    Doctor(doctor::DoctorArgs),
-    /// The sessions of a running server: start, list, show, close, archive, replay
+    /// Print what to paste into an MCP client
+    Connect(connect::ConnectArgs),
+    /// Keys of agents: make, list, revoke
+    Key(key::KeyArgs),
+    /// Stored logins: put, import, list, show, test, allow, remove
+    Credential(credential::CredentialArgs),
+    /// Permission to use a login: issue, list, revoke, lifetime
+    Grant(grant::GrantArgs),
+    /// Show each question of an agent as it comes; answer by key
+    #[command(after_help = approvals::WATCH_HELP)]
+    Watch(approvals::LoginArgs),
+    /// List the questions that wait, and the last answers
+    #[command(after_help = approvals::LIST_HELP)]
+    Approvals(approvals::LoginArgs),
+    /// Approve one question, once or for its session
+    Approve(approvals::ApproveArgs),
+    /// Deny one question
+    Deny(approvals::DenyArgs),
+    /// The people who answer: password, link, list, add, remove
+    Operator(operator::OperatorArgs),
+    /// Sessions of the running server: start, list, show, close, replay
     Session(session::SessionArgs),
     /// Act on the page of a session: goto, click, type, extract and more
     Page(page::PageArgs),
-    /// What was asked, decided and done: tail, show, verify, export
-    Audit(audit::AuditArgs),
-    /// Try the rules: what an action would come to, and why
-    Policy(policy::PolicyArgs),
-    /// List what waits for a person, and what was decided last
-    Approvals(approvals::LoginArgs),
-    /// Approve one question of an agent's, once or for its session
-    Approve(approvals::ApproveArgs),
-    /// Deny one question of an agent's
-    Deny(approvals::DenyArgs),
-    /// Show each question as it comes, and take the answer by key
-    Watch(approvals::LoginArgs),
-    /// The people who decide: password, link, list, add, remove
-    Operator(operator::OperatorArgs),
-    /// The keys that agents show: make, list, revoke
-    Key(key::KeyArgs),
-    /// The logins: put, import, list, show, accept, code, remove, rotate-key
-    Credential(credential::CredentialArgs),
-    /// Permission for an agent to be signed in: issue, list, revoke, lifetime
-    Grant(grant::GrantArgs),
     /// The settings: show, check, path
     Config(config::ConfigArgs),
     /// The file trees that jails run from: build, verify, list
     Template(template::TemplateArgs),
     /// Running jails, and what a crash left of them: list, reap
     Jail(jail::JailArgs),
+    /// Check this machine: what works, what does not, what to do
+    Doctor(doctor::DoctorArgs),
+    /// The record of what was asked and done: tail, show, verify, export
+    Audit(audit::AuditArgs),
+    /// Try the rules: what an action would come to, and why
+    Policy(policy::PolicyArgs),
+    /// Try everything once: start, goto, extract, screenshot, archive
+    Smoke(smoke::SmokeArgs),
     /// Serve the demo shop, a site to try things on
     Demo(demo::DemoArgs),
+    /// Print the completion script of a shell
+    Completions(completions::CompletionsArgs),
+    /// Print the manual page, or write the pages of all commands
+    Man(man::ManArgs),
+}
+
+/// The command line with the help of the whole program.
+pub(crate) fn command() -> clap::Command {
+    help::group_commands(Cli::command())
+}
+
+fn parse(arguments: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut matches = command().try_get_matches_from(arguments)?;
+    Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command()))
 }
 
 /// Runs the command that this process was started with.
@@ -132,7 +142,7 @@ pub fn main() -> ExitCode {
 /// The same program on another runtime, for tests.
 pub fn main_on(factory: BackendFactory) -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    let cli = match Cli::try_parse_from(&arguments) {
+    let cli = match parse(&arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&arguments, &error),
     };
@@ -141,8 +151,25 @@ pub fn main_on(factory: BackendFactory) -> ExitCode {
     let done = logging::start(context.verbosity()).and_then(|()| run(&context, cli.command));
     match done {
         Ok(reply) => output::print_reply(&context, &reply),
-        Err(fault) => output::print_fault(context.json(), &fault, FAILURE),
+        Err(fault) => {
+            let code = if is_usage(&fault) || context.flags_are_wrong() { USAGE } else { FAILURE };
+            output::print_fault(context.json(), &fault, code)
+        }
     }
+}
+
+/// Whether the command line caused a failure: the server or the command found that an argument does not fit.
+fn is_usage(fault: &Fault) -> bool {
+    matches!(
+        fault.code,
+        ErrorCode::Usage
+            | ErrorCode::UnknownAction
+            | ErrorCode::BadArguments
+            | ErrorCode::BadSelector
+            | ErrorCode::BadAddress
+            | ErrorCode::BadLabel
+            | ErrorCode::SessionRequired
+    )
 }
 
 fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
@@ -167,6 +194,9 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Template(args) => template::run(context, args),
         Command::Jail(args) => jail::run(context, args),
         Command::Demo(args) => demo::run(context, &args),
+        Command::Connect(args) => connect::run(context, &args),
+        Command::Completions(args) => Ok(completions::run(&args)),
+        Command::Man(args) => man::run(&args),
     }
 }
 
@@ -199,9 +229,9 @@ const ACTION_COMMANDS: [&str; 2] = ["page", "session"];
 /// has for an action that does not exist.
 fn unknown_action(arguments: &[OsString], error: &clap::Error) -> Option<Fault> {
     let Some(ContextValue::String(verb)) = error.get(ContextKind::InvalidSubcommand) else { return None };
-    let matches = Cli::command().ignore_errors(true).try_get_matches_from(arguments).ok()?;
+    let matches = command().ignore_errors(true).try_get_matches_from(arguments).ok()?;
     let group = matches.subcommand_name().filter(|name| ACTION_COMMANDS.contains(name))?;
-    let mut cli = Cli::command();
+    let mut cli = command();
     cli.build();
     let known = cli.find_subcommand(group)?.get_subcommands().map(clap::Command::get_name);
     let similarity = |name: &str| strsim::jaro_winkler(name, verb);
@@ -229,7 +259,7 @@ mod tests {
             ("stockade page click", None),
         ] {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-            let error = Cli::try_parse_from(&arguments).expect_err(line);
+            let error = parse(&arguments).expect_err(line);
             let fault = unknown_action(&arguments, &error);
             assert_eq!(fault.is_some(), nearest.is_some(), "{line}: {fault:?}");
             if let (Some(fault), Some(nearest)) = (fault, nearest) {

@@ -34,7 +34,7 @@ pub struct OperatorArgs {
     /// Read passwords from standard input, one a line
     #[arg(long, global = true)]
     password_stdin: bool,
-    /// Who allows the change, where a password is asked for
+    /// The operator who allows the change
     #[arg(long = "as", global = true, value_name = "NAME", default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
     as_operator: String,
 }
@@ -43,23 +43,27 @@ pub struct OperatorArgs {
 enum OperatorCommand {
     /// Set a password, or change it; that ends every log-in of that operator
     Password {
+        /// Whose password
         #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
         name: String,
     },
     /// Show a link that logs in, once, within ten minutes; on a terminal only
     Link {
+        /// Who is logged in by it
         #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
         name: String,
     },
-    /// List who may decide
+    /// List the operators
     List,
     /// Add one; they set their own password, or get a link
     Add {
+        /// A name: a-z, 0-9, '-', '_' and '.'
         #[arg(value_parser = operator::parse_name)]
         name: String,
     },
     /// Remove one, and log them out
     Remove {
+        /// Who
         #[arg(value_parser = operator::parse_name)]
         name: String,
     },

@@ -1,10 +1,15 @@
 //! Prints replies, progress and errors.
+//!
+//! With `--json` every document has one of two forms: `{"success": true, "data": …}`, or
+//! `{"success": false, "error": {code, message, hint, retryable}}`. The second also has `data` if the command ran to its
+//! end and found something wrong. The HTTP API answers in the same form.
 
+use crate::cli::hints;
 use crate::cli::{Context, FAILURE};
 use anstyle::{AnsiColor, Style};
 use engine::error::{Fault, quote_page_text};
 use error_code::ErrorCode;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{self, Write};
 use std::process::ExitCode;
 
@@ -13,15 +18,22 @@ use std::process::ExitCode;
 pub struct Reply {
     /// For people: whole lines, with colours that are stripped if the output is no terminal.
     pub human: String,
-    /// For programs.
+    /// For programs: the `data` of the JSON document.
     pub json: Value,
-    /// False if the command ran and found something wrong.
-    pub ok: bool,
+    /// Set if the command ran to its end and found something wrong. `human` says so in its own words.
+    pub problem: Option<Fault>,
+    /// An exit code other than the usual one.
+    pub exit_code: Option<u8>,
 }
 
 impl Reply {
     pub fn new(human: impl Into<String>, json: Value) -> Reply {
-        Reply { human: human.into(), json, ok: true }
+        Reply { human: human.into(), json, problem: None, exit_code: None }
+    }
+
+    /// The reply of a command that ran to its end and found something wrong.
+    pub fn with_problem(human: impl Into<String>, json: Value, problem: Option<Fault>) -> Reply {
+        Reply { human: human.into(), json, problem, exit_code: None }
     }
 
     /// Prints nothing, not even JSON: for a command whose standard output carries something else.
@@ -38,8 +50,11 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
 pub(super) fn print_reply(context: &Context, reply: &Reply) -> ExitCode {
     match write_stdout(&render_reply(context, reply)) {
-        Ok(()) if reply.ok => ExitCode::SUCCESS,
-        Ok(()) => ExitCode::from(FAILURE),
+        Ok(()) => match (reply.exit_code, &reply.problem) {
+            (Some(code), _) => ExitCode::from(code),
+            (None, None) => ExitCode::SUCCESS,
+            (None, Some(_)) => ExitCode::from(FAILURE),
+        },
         Err(error) => report_lost_output(&error),
     }
 }
@@ -71,15 +86,34 @@ pub fn print_line(context: &Context, line: &str) {
 fn render_reply(context: &Context, reply: &Reply) -> String {
     match &reply.json {
         Value::Null => String::new(),
-        json if context.json() => format!("{json:#}"),
+        data if context.json() => match &reply.problem {
+            None => format!("{:#}", success(data)),
+            Some(fault) => {
+                format!("{:#}", json!({ "success": false, "error": hints::for_person(fault), "data": data }))
+            }
+        },
         _ => reply.human.clone(),
     }
 }
 
+/// Removes the fields of a report that stand around `data`.
+pub fn remove_verdict(report: &mut Value) {
+    if let Some(fields) = report.as_object_mut() {
+        fields.remove("ok");
+        fields.remove("error");
+    }
+}
+
+/// The JSON document of a success.
+pub fn success(data: &Value) -> Value {
+    json!({ "success": true, "data": data })
+}
+
 /// Prints a fault: with `--json` to standard output, as replies are; else to standard error.
 pub(super) fn print_fault(json: bool, fault: &Fault, code: u8) -> ExitCode {
+    let fault = &hints::for_person(fault);
     if json {
-        return match write_stdout(&format!("{:#}", serde_json::json!({ "error": fault }))) {
+        return match write_stdout(&format!("{:#}", json!({ "success": false, "error": fault }))) {
             Ok(()) => ExitCode::from(code),
             Err(error) => report_lost_output(&error),
         };

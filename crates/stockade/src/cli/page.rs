@@ -112,7 +112,7 @@ fn build_command(action: &'static ApiAction) -> Option<Command> {
         let mut flag = Arg::new(name.clone())
             .long(name.clone())
             .value_name(value_name(&schema))
-            .help(schema["description"].as_str().unwrap_or_default().to_owned())
+            .help(super::hints::name_commands(schema["description"].as_str().unwrap_or_default()))
             .required(required.contains(&path[0]) && path.len() == 1);
         if name.contains('-') {
             flag = flag.alias(name.replace('-', "_"));
@@ -159,10 +159,15 @@ impl Args for PageArgs {
 /// Deferred until `page` is parsed: generating the schemas takes a while.
 fn add_action_commands(command_line: Command) -> Command {
     let scope = |name: &'static str, default: &'static str, help: &'static str| {
-        Arg::new(name).long(name).global(true).default_value(default).help(help)
+        Arg::new(name)
+            .long(name)
+            .value_name(name.to_uppercase())
+            .global(true)
+            .default_value(default)
+            .help(help)
     };
     command_line
-        .arg(scope("tenant", "default", "Whose data the session is").value_parser(Tenant::parse))
+        .arg(scope("tenant", "default", "The tenant that the session belongs to").value_parser(Tenant::parse))
         .arg(scope("actor", "agent", "The agent that the session belongs to").value_parser(Actor::parse))
         .subcommands(ACTIONS.iter().filter_map(build_command))
 }
@@ -236,8 +241,21 @@ fn not_a_number(path: &[String], text: &str) -> clap::Error {
 
 pub(super) fn run(context: &Context, args: PageArgs) -> Result<Reply, Fault> {
     let state = context.open_state()?;
-    let json = context.block_on(client::act(&state, &args.scope, &args.request))?;
-    Ok(Reply::new(render_result(&json), json))
+    let result = context.block_on(client::act(&state, &args.scope, &args.request))?;
+    Ok(result_reply(result))
+}
+
+/// The reply of an action of the HTTP API. Its session goes into the data.
+pub(super) fn result_reply(mut result: Value) -> Reply {
+    let human = render_result(&result);
+    let mut data = result["data"].take();
+    if !data.is_object() {
+        data = json!({});
+    }
+    if result["session_id"].is_string() {
+        data["session_id"] = result["session_id"].take();
+    }
+    Reply::new(human, data)
 }
 
 /// Renders an action's result: short fields first, one per line; then page text.

@@ -24,16 +24,15 @@ pub struct ReplayArgs {
 }
 
 /// The events, egress ledger and images of one session.
-struct SessionRecording {
-    session: String,
-    events: Vec<LogEntry>,
+pub(super) struct SessionRecording {
+    pub session: String,
+    pub events: Vec<LogEntry>,
     egress: Value,
     images: BTreeMap<String, Vec<u8>>,
 }
 
 pub fn run(context: &Context, args: &ReplayArgs) -> Result<Reply, Fault> {
-    let bundle = Path::new(&args.session);
-    let recorded = if bundle.is_file() { from_bundle(bundle)? } else { from_state(context, &args.session)? };
+    let recorded = read(context, &args.session)?;
     let source = |name: &str| {
         let kind = match name.rsplit('.').next() {
             Some("png") => "image/png",
@@ -59,6 +58,12 @@ pub fn run(context: &Context, args: &ReplayArgs) -> Result<Reply, Fault> {
     let json =
         json!({"session_id": recorded.session, "path": output, "events": events, "pictures": pictures});
     Ok(Reply::new(human, json))
+}
+
+/// Reads what is on record of a session, by its id or from a bundle of it.
+pub(super) fn read(context: &Context, session: &str) -> Result<SessionRecording, Fault> {
+    let bundle = Path::new(session);
+    if bundle.is_file() { from_bundle(bundle) } else { from_state(context, session) }
 }
 
 fn from_state(context: &Context, session: &str) -> Result<SessionRecording, Fault> {

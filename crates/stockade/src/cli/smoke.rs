@@ -15,7 +15,8 @@ use std::path::PathBuf;
 Examples:
   stockade smoke https://example.org/
   stockade smoke --demo --picture shop.png
-  stockade smoke http://intranet.test/ --set 'egress.hosts={intranet.test: 10.0.0.7:80}'")]
+  stockade smoke http://intranet.test/ \\
+    --set 'egress.hosts={intranet.test: 10.0.0.7:80}'")]
 pub struct SmokeArgs {
     /// The page to try
     #[arg(required_unless_present = "demo")]
@@ -43,8 +44,9 @@ pub(super) fn run(context: &Context, args: SmokeArgs) -> Result<Reply, Fault> {
         control.shut_down().await;
         Ok(report)
     })?;
-    let json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
-    Ok(Reply { human: render_summary(&report), json, ok: report.ok })
+    let mut json = serde_json::to_value(&report).map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
+    output::remove_verdict(&mut json);
+    Ok(Reply::with_problem(render_summary(&report), json, report.error))
 }
 
 fn render_step(step: &SmokeStep) -> String {

@@ -42,7 +42,7 @@ impl Table {
         self.add_styled_row(cells.map(|text| (text, Style::new())));
     }
 
-    pub fn add_styled_row<const N: usize>(&mut self, cells: [(String, Style); N]) {
+    pub fn add_styled_row(&mut self, cells: impl IntoIterator<Item = (String, Style)>) {
         self.rows
             .push(cells.into_iter().map(|(text, style)| (replace_control_chars(&text), style)).collect());
     }

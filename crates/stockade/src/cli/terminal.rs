@@ -31,7 +31,7 @@ impl RawTerminal {
                 ErrorCode::TerminalRequired,
                 format!("there is no terminal to ask at: {error}"),
             )
-            .hint("Run it in a terminal, or give what it asks for by standard input; --help says how.")
+            .hint("Run it in a terminal; `--help` says what it takes on standard input instead.")
         };
         let tty = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(none)?;
         let before = tcgetattr(&tty).map_err(|error| none(error.into()))?;
@@ -156,7 +156,8 @@ impl PasswordPrompt {
     pub fn ask(&mut self, prompt: &str) -> Result<Password, Fault> {
         match self {
             PasswordPrompt::Terminal => {
-                RawTerminal::open()?.read_line(&format!("{prompt}: "), false).map(Password::given)
+                let mut terminal = RawTerminal::open().map_err(name_password_flag)?;
+                terminal.read_line(&format!("{prompt}: "), false).map(Password::given)
             }
             PasswordPrompt::Lines(lines) => {
                 // Sized once: a vector that grows leaves copies behind.
@@ -177,6 +178,15 @@ impl PasswordPrompt {
             return Err(Fault::new(ErrorCode::BadPassword, "the two are not the same").hint("Try again."));
         }
         Ok(first)
+    }
+}
+
+/// Every command that asks for a password has the flag.
+fn name_password_flag(fault: Fault) -> Fault {
+    if fault.code == ErrorCode::TerminalRequired {
+        fault.hint("Run it in a terminal, or give the password on standard input with --password-stdin.")
+    } else {
+        fault
     }
 }
 

@@ -17,6 +17,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(400);
 const GRACE: Duration = Duration::from_millis(500);
 
 pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> {
+    if context.json() {
+        return Err(Fault::new(ErrorCode::Usage, "watch shows questions on a terminal, and has no JSON")
+            .hint("A program polls `stockade approvals --json`, or listens on `hitl.webhook`."));
+    }
     let state = context.open_state()?;
     let password = ask_password(login)?;
     context.block_on(async {

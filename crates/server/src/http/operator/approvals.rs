@@ -58,6 +58,10 @@ async fn render_view(
         Ok(approvals) => approvals,
         Err(fault) => return (status(&fault), console::fault_page(&fault)).into_response(),
     };
+    let needs_password = match state.auth.has_password(&caller.session.operator).await {
+        Ok(has_password) => !has_password,
+        Err(fault) => return (status(&fault), console::fault_page(&fault)).into_response(),
+    };
     let token = form_token(&caller.token);
     let (channel, update_path) = match approvals.first().filter(|_| id.is_some()) {
         Some(one) => (DecisionChannel::Elicitation, format!("/operator/live/{}", one.id)),
@@ -70,6 +74,7 @@ async fn render_view(
         picture: &|approval| store.screenshot(&approval.id),
         now: Timestamp::now(),
         update_path: &update_path,
+        needs_password,
     })
     .into_response()
 }
@@ -79,8 +84,8 @@ pub async fn picture(State(state): State<OperatorState>, Path(id): Path<String>)
     match picture {
         Some(picture) => ([(header::CONTENT_TYPE, picture.mime)], picture.bytes).into_response(),
         None => {
-            let fault = Fault::new(ErrorCode::NotFound, "there is no such picture")
-                .hint("A picture is gone when its question is decided.");
+            let fault = Fault::new(ErrorCode::NotFound, "there is no such screenshot")
+                .hint("The screenshot of a request is deleted when it is decided.");
             (status(&fault), Json(fault)).into_response()
         }
     }
@@ -110,7 +115,7 @@ pub async fn answer(
 
 pub async fn find(control: &Control, id: &str) -> Result<Approval, Fault> {
     let unknown = || {
-        Fault::new(ErrorCode::UnknownApproval, "there is no such question")
+        Fault::new(ErrorCode::UnknownApproval, "there is no such request")
             .hint("`stockade approvals` and /console list them.")
     };
     let id = ApprovalId::parse(id).ok_or_else(unknown)?;

@@ -49,20 +49,30 @@ pub async fn credentials(State(state): State<OperatorState>, Query(query): Query
     .await
 }
 
-/// `hosts` is separated by blanks or commas; `for`, `many` and `tenant` have defaults.
+/// `hosts` is separated by blanks or commas; `for`, `many`, `tenant` and `origin_session` have defaults. S2's names for
+/// them are accepted too.
 pub async fn issue(
     State(state): State<OperatorState>,
     Extension(caller): Extension<Caller>,
     Extension(form): Extension<Form>,
 ) -> Response {
     respond(async {
-        let tenant = tenant(form.get("tenant"))?;
-        let hosts = form.get("hosts").split([' ', ',', '\n', '\r']).filter(|host| !host.is_empty());
+        let either = |own: &str, of_s2: &str| match form.get(own) {
+            "" => form.get(of_s2).to_owned(),
+            given => given.to_owned(),
+        };
+        let tenant = tenant(&either("tenant", "tenant_id"))?;
+        let hosts = either("hosts", "allowed_domains");
+        let hosts = hosts.split([' ', ',', '\n', '\r']).filter(|host| !host.is_empty());
+        let origin = either("origin_session", "origin_session_id");
         let request = GrantRequest {
             tenant: tenant.clone(),
             issuer: Issuer::Operator,
             operator: name(&caller.session.operator)?,
-            origin_session: name("console")?,
+            origin_session: match origin.as_str() {
+                "" => name("console")?,
+                given => Name::parse(given).map_err(|error| bad(&format!("origin_session: {error}")))?,
+            },
             hosts: hosts.map(GrantedHost::parse).collect::<Result<_, _>>()?,
             lifetime: lifetime(form.get("for"))?,
             single_use: match form.get("many") {

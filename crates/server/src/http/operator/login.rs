@@ -57,6 +57,28 @@ pub async fn with_link(
     }
 }
 
+/// The first password of an operator who came by a link.
+pub async fn set_password(
+    State(state): State<OperatorState>,
+    Extension(cookies): Extension<Cookies>,
+    Extension(caller): Extension<Caller>,
+    Extension(form): Extension<Form>,
+    headers: HeaderMap,
+) -> Response {
+    let entry = |name: &str| Password::given(form.get(name).to_owned());
+    let (new, repeated) = (entry("password"), entry("repeated"));
+    let set = if new.is(&repeated) {
+        state.auth.set_first_password(&caller.session.operator, new).await
+    } else {
+        Err(Fault::new(ErrorCode::BadPassword, "the two passwords differ")
+            .hint("Go back and type the same one twice."))
+    };
+    match set {
+        Ok(token) => logged_in(cookies, &token, "/console"),
+        Err(fault) => fault_response(&headers, &fault, console::fault_page),
+    }
+}
+
 pub async fn log_out(
     State(state): State<OperatorState>,
     Extension(cookies): Extension<Cookies>,
@@ -89,11 +111,15 @@ pub fn status(fault: &Fault) -> StatusCode {
         | ErrorCode::WebhookRefused => StatusCode::UNAUTHORIZED,
         ErrorCode::LoginThrottled => StatusCode::TOO_MANY_REQUESTS,
         ErrorCode::FormRefused | ErrorCode::OriginRefused | ErrorCode::OperatorOnly => StatusCode::FORBIDDEN,
-        ErrorCode::UnknownApproval | ErrorCode::UnknownGrant | ErrorCode::NotFound => StatusCode::NOT_FOUND,
+        ErrorCode::UnknownApproval
+        | ErrorCode::UnknownGrant
+        | ErrorCode::UnknownCredential
+        | ErrorCode::NotFound => StatusCode::NOT_FOUND,
         ErrorCode::ApprovalDecided | ErrorCode::ApprovalExpired | ErrorCode::AmbiguousGrant => {
             StatusCode::CONFLICT
         }
         ErrorCode::BadArguments
+        | ErrorCode::BadPassword
         | ErrorCode::BadVerdict
         | ErrorCode::BadGrant
         | ErrorCode::ConfirmationRequired => StatusCode::BAD_REQUEST,

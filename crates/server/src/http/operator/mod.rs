@@ -70,6 +70,7 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/console/link", RouteAccess::Public, || get(login::link_page)),
     route("POST", "/operator/login", RouteAccess::Public, || post(login::with_password)),
     route("POST", "/operator/link", RouteAccess::Public, || post(login::with_link)),
+    route("POST", "/operator/password", RouteAccess::SessionForm, || post(login::set_password)),
     route("POST", "/operator/logout", RouteAccess::SessionForm, || post(login::log_out)),
     route("GET", "/console", RouteAccess::Session, || get(approvals::page)),
     route("GET", "/console/approvals/{id}", RouteAccess::Session, || get(approvals::single)),

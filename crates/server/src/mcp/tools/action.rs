@@ -10,6 +10,7 @@ use policy::{Action, Screenshot};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::time::Duration;
+use vault::Host;
 
 #[derive(Deserialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
@@ -54,9 +55,20 @@ pub async fn perform(
     asked: ActionArguments,
     action: Action,
 ) -> Result<ToolReply, Fault> {
+    perform_at(call, tool, asked, action, None).await
+}
+
+/// The same for an action that goes to a host: see [`Call::session_for_host`].
+pub async fn perform_at(
+    call: &Call<'_>,
+    tool: &str,
+    asked: ActionArguments,
+    action: Action,
+    host: Option<&Host>,
+) -> Result<ToolReply, Fault> {
     let timeout = timeout(tool, asked.timeout_seconds)?;
     let index = action.target().and_then(target::index);
-    let session = call.session(asked.session_id).await?;
+    let session = call.session_for_host(asked.session_id, host).await?;
     let patience = if asked.wait == Some(false) { Duration::ZERO } else { call.patience };
     let mut reply = call.act_within(&session, action, timeout, asked.full, patience).await?;
     let picture =

@@ -57,7 +57,7 @@ pub struct FindReply {
     /// The offset to go on with, when there are more
     #[serde(skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
-    /// True when the page was too large to be searched to its end
+    /// True when the page was not searched to its end
     #[serde(skip_serializing_if = "Option::is_none")]
     partial: Option<bool>,
 }

@@ -28,6 +28,7 @@ mod target;
 mod type_text;
 mod wait_for;
 
+pub use open_session::NAME as OPEN_SESSION;
 pub use page::unexpected_outcome;
 pub use pending::fetch_result;
 
@@ -125,10 +126,19 @@ pub fn find_tool(name: &str) -> Result<&'static RegisteredTool, Fault> {
 
 /// The tools that this control plane lists. A disabled tool returns an error when called.
 pub fn offered(control: &Control) -> impl Iterator<Item = &'static Tool> {
+    offered_with(control.read_dom)
+}
+
+/// The tools that are offered without a configuration.
+pub fn offered_by_default() -> impl Iterator<Item = &'static Tool> {
+    offered_with(false)
+}
+
+fn offered_with(read_dom: bool) -> impl Iterator<Item = &'static Tool> {
     all()
         .iter()
         .map(|registered| &registered.tool)
-        .filter(|tool| control.read_dom || tool.name != read_dom::NAME)
+        .filter(move |tool| read_dom || tool.name != read_dom::NAME)
 }
 
 /// Describes a tool that reads or acts on the web.
@@ -225,18 +235,32 @@ fn strip_number_formats(tool: &mut Tool) {
 pub async fn call(
     call: &Call<'_>,
     registered: &RegisteredTool,
-    arguments: JsonObject,
+    mut arguments: JsonObject,
 ) -> Result<ToolReply, Fault> {
-    if let Some(Value::Object(known)) = registered.tool.input_schema.get("properties") {
+    let schema = &registered.tool.input_schema;
+    if let Some(Value::Object(known)) = schema.get("properties") {
         check_argument_names(&registered.tool.name, known, &arguments)?;
     }
-    let done = (registered.run)(call, arguments).await;
+    let required = schema.get("required").and_then(Value::as_array);
+    drop_empty_texts(&mut arguments, |name| {
+        EMPTY_ANSWERS.contains(&(&registered.tool.name, name))
+            || required.is_some_and(|required| required.iter().any(|required| required == name))
+    });
+    let done = (registered.run)(call, arguments).await.map_err(|fault| call.explain_new_session(fault));
     match registered.tool.name.strip_prefix("browser_") {
         // The fault of another call, which has that call's name.
         _ if registered.tool.name == pending::NAME => done,
         Some(action) => done.map_err(|fault| name_timed_out_action(fault, action)),
         None => done,
     }
+}
+
+/// Optional arguments for which an empty text is a value: a prompt can be answered with it.
+const EMPTY_ANSWERS: [(&str, &str); 1] = [(dialog::NAME, "text")];
+
+/// Models fill arguments that they do not use with empty texts: those count as left out.
+fn drop_empty_texts(arguments: &mut JsonObject, is_kept: impl Fn(&str) -> bool) {
+    arguments.retain(|name, value| value.as_str() != Some("") || is_kept(name));
 }
 
 /// Refuses unknown arguments: ignoring one would not do what the caller meant.

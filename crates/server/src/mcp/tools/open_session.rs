@@ -6,7 +6,7 @@ use super::bad_arguments;
 use engine::error::Fault;
 use engine::logins::LoginRequest;
 use engine::session::{CredentialMode, OpenRequest, RecordMode};
-use policy::Name;
+use policy::{DomainPattern, Name};
 use redact::{Redacted, RedactedFields, Secret, redacted};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -27,12 +27,12 @@ pub struct OpenSessionArguments {
     /// "clean": signed in nowhere (default). "operator": with logins that a person granted
     #[serde(default)]
     credential_mode: CredentialMode,
-    /// The sites whose logins are wanted, for credential_mode "operator"; all that the grant is for, if left out
+    /// With credential_mode "operator": the sites whose logins are wanted; all that the grant is for, if left out. With "clean": the only sites that may be opened, such as example.org, *.example.org or https://example.org:8443
     #[serde(default)]
     #[schemars(length(max = 32))]
     domains: Vec<String>,
     /// The operator's grant (gr_stockade_...), for credential_mode "operator"; not needed where the operator set a standing one
-    #[serde(default)]
+    #[serde(default, alias = "operator_grant_token")]
     grant: Option<String>,
     /// Logins by the names that the operator gave them, where there are several for one site
     #[serde(default)]
@@ -93,7 +93,11 @@ pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<Too
         &arguments.domains,
         &arguments.credentials,
     )?;
-    let request = OpenRequest { name, login, record: arguments.record };
+    let domains = match login {
+        Some(_) => Vec::new(),
+        None => allowlist(&arguments.domains)?,
+    };
+    let request = OpenRequest { name, login, domains, record: arguments.record };
     let session = Box::pin(call.control.gate.open(&call.scope, request)).await?;
     call.adopt(session.id.as_str()).await;
     let summary = session.summary();
@@ -125,6 +129,23 @@ pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<Too
     )
 }
 
+/// Parses the sites that a clean session asks to be kept to.
+fn allowlist(domains: &[String]) -> Result<Vec<DomainPattern>, Fault> {
+    if domains.len() > MAX_REQUESTED {
+        return Err(bad_arguments(NAME, &format!("domains: at most {MAX_REQUESTED}")));
+    }
+    let pattern = |text: &String| {
+        DomainPattern::parse(text).ok_or_else(|| {
+            let shown = audit::sanitize(text);
+            bad_arguments(
+                NAME,
+                &format!("domains: {shown:?} is no site, such as example.org or *.example.org"),
+            )
+        })
+    };
+    domains.iter().map(pattern).collect()
+}
+
 /// Parses the requested logins; `None` for a clean session.
 fn requested_login(
     mode: CredentialMode,
@@ -133,11 +154,7 @@ fn requested_login(
     credentials: &[String],
 ) -> Result<Option<LoginRequest>, Fault> {
     if mode == CredentialMode::Clean {
-        let extra = [
-            ("domains", !domains.is_empty()),
-            ("grant", grant.is_some()),
-            ("credentials", !credentials.is_empty()),
-        ];
+        let extra = [("grant", grant.is_some()), ("credentials", !credentials.is_empty())];
         return match extra.into_iter().find(|(_, is_given)| *is_given) {
             Some((field, _)) => {
                 Err(bad_arguments(NAME, &format!("{field}: goes with credential_mode \"operator\"")))

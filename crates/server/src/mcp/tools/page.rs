@@ -60,7 +60,7 @@ pub struct PageReply {
     /// screenshot_id of the picture that was asked for with after_screenshot
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_screenshot: Option<Redacted>,
-    /// The same in names: dialog_answered, tab_opened, tab_gone, tab_changed, upload_refused, popup_closed, download_refused, blocked_scheme, still_loading
+    /// The same in names: dialog_answered, tab_opened, tab_gone, tab_changed, upload_refused, popup_closed, download_refused, blocked_scheme, still_loading, loading_stopped
     #[serde(skip_serializing_if = "Option::is_none")]
     pub incidents: Option<Vec<&'static str>>,
     /// What happened on the side: a dialog that was answered, a tab that was opened, a download that was refused, several elements that matched; the page's words in it are between the marks of this reply
@@ -135,13 +135,17 @@ pub fn render(
             )
         }
         Outcome::Acted(after) => {
+            let status = after.snapshot.as_ref().filter(|_| after.navigated).and_then(|page| page.status);
             if after.navigated {
                 notes.push("the page is another one now".into());
             }
-            (after, None)
+            (after, status)
         }
         other => return Err(unexpected_outcome(other)),
     };
+    if let Some(status) = status.filter(|status| !(200..300).contains(status)) {
+        notes.push(redacted!("the site answered with HTTP status {}", status));
+    }
     notes.extend(after.note);
     notes.extend(after.incidents.iter().map(describe_incident));
     if reply.matches > 1 {
@@ -284,6 +288,7 @@ fn incident_code(incident: &Incident<RedactedPageText>) -> &'static str {
         Incident::DownloadRefused { .. } => "download_refused",
         Incident::SchemeRefused { .. } => "blocked_scheme",
         Incident::StillLoading => "still_loading",
+        Incident::LoadingStopped => "loading_stopped",
     }
 }
 
@@ -326,6 +331,9 @@ fn describe_incident(incident: &Incident<RedactedPageText>) -> Redacted {
             excerpt(scheme)
         ),
         Incident::StillLoading => "the page was still loading when this was taken".into(),
+        Incident::LoadingStopped => {
+            "the page stopped loading before it was complete: this is as far as it came".into()
+        }
     }
 }
 

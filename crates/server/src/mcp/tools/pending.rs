@@ -9,6 +9,7 @@ use engine::approvals::{Approval, ApprovalFilter, ApprovalId, ApprovalKind, Appr
 use engine::error::Fault;
 use error_code::ErrorCode;
 use jiff::Timestamp;
+use policy::SessionId;
 use redact::{Redacted, RedactedFields, redacted};
 use rmcp::model::Tool;
 use schemars::JsonSchema;
@@ -28,6 +29,9 @@ pub struct PendingArguments {
     /// The id behind approval_pending: or session_paused:; all that waits is listed if it is left out
     #[serde(default)]
     pending_id: Option<String>,
+    /// Only what this session asked for; of all your sessions if it is left out
+    #[serde(default)]
+    session_id: Option<String>,
     /// How long to wait for the answer, at most 45; 0 if left out
     #[serde(default)]
     wait_seconds: Option<f64>,
@@ -84,14 +88,22 @@ pub async fn run(call: &Call<'_>, arguments: PendingArguments) -> Result<ToolRep
         Some(seconds) if (0.0..=MAX_WAIT_SECONDS).contains(&seconds) => Duration::from_secs_f64(seconds),
         Some(_) => return Err(bad_arguments(NAME, &format!("wait_seconds is from 0 to {MAX_WAIT_SECONDS}"))),
     };
-    match arguments.pending_id {
-        Some(wanted) => match fetch_result(call, &wanted, patience).await {
-            Err(fault) if matches!(fault.code, ErrorCode::ApprovalPending { .. }) => {
-                status_reply(find(call, &wanted).await?, None)
-            }
-            fetched => fetched,
-        },
-        None => list(call).await,
+    let named = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let session = match named(arguments.session_id) {
+        Some(session) => Some(call.control.gate.sessions.find(&call.scope, &session)?.id.clone()),
+        None => None,
+    };
+    let Some(wanted) = named(arguments.pending_id) else { return list(call, session.as_ref()).await };
+    if let Some(session) = session
+        && find(call, &wanted).await?.session != session
+    {
+        return Err(unknown(&wanted));
+    }
+    match fetch_result(call, &wanted, patience).await {
+        Err(fault) if matches!(fault.code, ErrorCode::ApprovalPending { .. }) => {
+            status_reply(find(call, &wanted).await?, None)
+        }
+        fetched => fetched,
     }
 }
 
@@ -141,7 +153,8 @@ async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> R
         }
         found = approvals.find(&found.id).await?.ok_or_else(|| unknown(found.id.as_str()))?;
     }
-    status_reply(found, None)
+    let lifted = (found.state == ApprovalState::Expired).then_some("nobody answered: the session goes on");
+    status_reply(found, lifted)
 }
 
 fn status_reply(found: Approval, more: Option<&'static str>) -> Result<ToolReply, Fault> {
@@ -169,9 +182,10 @@ fn status_reply(found: Approval, more: Option<&'static str>) -> Result<ToolReply
     ToolReply::new(text, &fields)
 }
 
-async fn list(call: &Call<'_>) -> Result<ToolReply, Fault> {
+async fn list(call: &Call<'_>, session: Option<&SessionId>) -> Result<ToolReply, Fault> {
     let filter = ApprovalFilter { scope: Some(call.scope.clone()), only_waiting: false };
-    let all = call.control.approvals.list(&filter).await?;
+    let mut all = call.control.approvals.list(&filter).await?;
+    all.retain(|one| session.is_none_or(|session| one.session == *session));
     let waiting = all.iter().take_while(|one| one.state == ApprovalState::Waiting).count();
     let listed: Vec<PendingEntry> = all.into_iter().take(waiting + MAX_DECIDED).map(entry_of).collect();
     let mut text = redacted!("{} questions wait for a person.\n", waiting);

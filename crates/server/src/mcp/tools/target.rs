@@ -1,6 +1,6 @@
 //! Arguments that name an element, the same for every tool.
 
-use super::{bad_arguments, check_argument_names};
+use super::{bad_arguments, check_argument_names, drop_empty_texts};
 use engine::error::Fault;
 use error_code::ErrorCode;
 use policy::{Selector, Target};
@@ -116,12 +116,13 @@ pub fn index(target: &Target) -> Option<usize> {
 }
 
 /// Parses a second element from a nested object.
-pub fn nested(tool: &str, argument: &str, fields: JsonObject) -> Result<Target, Fault> {
+pub fn nested(tool: &str, argument: &str, mut fields: JsonObject) -> Result<Target, Fault> {
     let place = format!("{tool}: {argument}");
     let schema = schemars::schema_for!(TargetArguments);
     if let Some(Value::Object(known)) = schema.get("properties") {
         check_argument_names(&place, known, &fields)?;
     }
+    drop_empty_texts(&mut fields, |_| false);
     super::parse::<TargetArguments>(&place, fields)?.target(&place)
 }
 
@@ -175,6 +176,8 @@ mod tests {
         let fields = |value: Value| value.as_object().unwrap().clone();
         let there = nested("t", "to", fields(json!({"ref": "e2"})));
         assert_eq!(there.unwrap(), Target::Ref("e2".into()));
+        let unused = nested("t", "to", fields(json!({"ref": "e2", "role": "", "name": "", "selector": ""})));
+        assert_eq!(unused.unwrap(), Target::Ref("e2".into()));
         for wrong in [json!({}), json!({"reff": "e2"}), json!({"ref": 2})] {
             let fault = nested("t", "to", fields(wrong)).unwrap_err();
             assert_eq!(fault.code, ErrorCode::BadArguments);

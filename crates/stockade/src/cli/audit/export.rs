@@ -12,14 +12,14 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    #[command(flatten)]
-    filter: FilterArgs,
     /// The form: JSON lines as they stand in the log, or a table
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
     /// The file to write [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -31,13 +31,13 @@ pub struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// The last events, and new ones as they come
+    /// Print the last events, and new ones as they come
     Tail(tail::TailArgs),
-    /// Everything about one event, or all of one action
+    /// Print one event, or all events of one action
     Show(show::ShowArgs),
-    /// Whether the log, or a bundle, is as it was written
+    /// Check that the log, or a bundle, is as it was written
     Verify(verify::VerifyArgs),
-    /// The log as JSON lines or CSV
+    /// Write the log as JSON lines or CSV
     Export(export::ExportArgs),
 }
 

@@ -13,14 +13,14 @@ const INTERVAL: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
 pub struct TailArgs {
-    #[command(flatten)]
-    filter: FilterArgs,
     /// How many of the last events
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     lines: u32,
-    /// Go on with new events as they come; in JSON, one a line
+    /// Go on with new events as they come; in JSON, one document a line
     #[arg(short, long)]
     follow: bool,
+    #[command(flatten)]
+    filter: FilterArgs,
 }
 
 pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
@@ -52,7 +52,8 @@ pub fn run(context: &Context, args: &TailArgs) -> Result<Reply, Fault> {
 fn print(context: &Context, events: Vec<LogEntry>) -> Result<(), Fault> {
     for event in events {
         let text = if context.json() {
-            format!("{}\n", event_json(event))
+            // The form without `--follow`, one event a line.
+            format!("{}\n", output::success(&json!({ "events": [event_json(event)] })))
         } else {
             event_line::render_event(&event)
         };

@@ -2,9 +2,9 @@
 
 use super::event_line::{fit, wrap_words};
 use super::unreadable;
-use crate::cli::output::{BAD, DIM, GOOD};
+use crate::cli::output::{BAD, DIM, GOOD, HINT};
 use crate::cli::{Context, Reply};
-use audit::{Head, Key, PublicKey, Report};
+use audit::{Head, IncompleteTail, Key, PublicKey, Report};
 use clap::Args;
 use engine::error::Fault;
 use engine::record::BundleReport;
@@ -12,16 +12,17 @@ use error_code::ErrorCode;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
+/// The exit code for a log that is whole up to a tail that a crash left.
+const INCOMPLETE: u8 = 3;
+
 #[derive(Debug, Args)]
 pub struct VerifyArgs {
     /// A bundle, a chain's folder or an audit folder [default: the one in the state folder]
     path: Option<PathBuf>,
-    /// The only key that may have signed: its public half in hexadecimal, as this command tells it where the log was
-    /// written
+    /// Accept only this signing key: the public key in hex, which this command prints on the machine that wrote the log
     #[arg(long, value_parser = PublicKey::parse)]
     key: Option<PublicKey>,
-    /// A file of anchored heads that must all be part of the log, or with --key all of that key's [default:
-    /// audit.anchor.file]
+    /// Check that the log has every head in this file; with --key, every head of that key [default: audit.anchor.file]
     #[arg(long, value_name = "FILE")]
     anchor: Option<PathBuf>,
 }
@@ -170,13 +171,18 @@ fn build_bundle_reply(checked: &BundleReport, key_is_known: bool) -> Reply {
         human.push_str("Signed by the key that it names; --key insists on one.\n");
     }
     let mut json = json!({
-        "ok": bad.is_none(), "session_id": session_id, "files": files, "events": events, "sha256": sha256, "key": key,
+        "session_id": session_id, "files": files, "events": events, "sha256": sha256, "key": key,
     });
     if let Some(bad) = bad {
         json["bad"] = serde_json::to_value(bad).unwrap_or(Value::Null);
         json["bad"]["message"] = json!(bad.to_string());
     }
-    Reply { human, json, ok: bad.is_none() }
+    let problem = bad.as_ref().map(|bad| {
+        let message = format!("the bundle is not as it was made: {}", audit::sanitize(&bad.to_string()));
+        Fault::outside_sessions(ErrorCode::BundleDamaged, message)
+            .hint("Get it again from where it was made.")
+    });
+    Reply::with_problem(human, json, problem)
 }
 
 fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey>) -> Reply {
@@ -187,6 +193,7 @@ fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&Pub
         let mut value = serde_json::to_value(report).unwrap_or(Value::Null);
         value["name"] = json!(name);
         value["ok"] = json!(report.ok());
+        value["status"] = json!(status(report));
         if let Some(bad) = &report.defect {
             value["bad"]["message"] = json!(bad.to_string());
         }
@@ -202,7 +209,9 @@ fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&Pub
             wrap_words(&message, 7),
             audit::sanitize(&head.key)
         ));
-        json.push(json!({ "name": head.chain, "key": head.key, "ok": false, "bad": { "message": message } }));
+        json.push(json!({
+            "name": head.chain, "key": head.key, "ok": false, "status": "bad", "bad": { "message": message },
+        }));
     }
     if reports.is_empty() && missing.is_empty() {
         human.push_str("Nothing is on record.\n");
@@ -213,8 +222,50 @@ fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&Pub
     if left_out > 0 {
         human.push_str(&format!("Not looked for: {left_out} anchored heads of other keys or chains.\n"));
     }
-    let ok = missing.is_empty() && reports.iter().all(|(_, report)| report.ok());
-    Reply { human, json: json!({ "ok": ok, "chains": json, "anchors_left_out": left_out }), ok }
+    let bad = missing.len() + reports.iter().filter(|(_, report)| report.defect.is_some()).count();
+    let is_whole = reports.iter().all(|(_, report)| report.ok());
+    let problem = match (bad, is_whole) {
+        (0, true) => None,
+        (0, false) => Some(
+            Fault::new(ErrorCode::AuditIncomplete, "the end of a chain was not written completely")
+                .hint("A stop in the middle of a write leaves this. The next start repairs and notes it."),
+        ),
+        (bad, _) => {
+            let message = format!("{bad} of {} chains are not as they were written", json.len());
+            let fault = Fault::outside_sessions(ErrorCode::AuditCorrupt, message);
+            Some(
+                fault
+                    .hint("Keep the folder as it is; `stockade audit verify` names the place in each chain."),
+            )
+        }
+    };
+    Reply {
+        exit_code: (bad == 0 && !is_whole).then_some(INCOMPLETE),
+        ..Reply::with_problem(human, json!({ "chains": json, "anchors_left_out": left_out }), problem)
+    }
+}
+
+fn status(report: &Report) -> &'static str {
+    match (&report.defect, &report.incomplete_tail) {
+        (Some(_), _) => "bad",
+        (None, Some(_)) => "incomplete_tail",
+        (None, None) => "whole",
+    }
+}
+
+fn describe_tail(tail: &IncompleteTail) -> String {
+    let IncompleteTail { bytes, lines, torn_bytes } = tail;
+    let what = match (lines, torn_bytes) {
+        (0, _) => "a line without its end".to_owned(),
+        (lines, 0) => format!("{lines} lines that the signed head does not cover yet"),
+        (lines, _) => {
+            format!("{lines} lines that the signed head does not cover yet, and one without its end")
+        }
+    };
+    format!(
+        "incomplete tail, {bytes} bytes: {what}. A stop in the middle of a write leaves this; it will be repaired and \
+         noted at the next start. What is before it is whole"
+    )
 }
 
 fn describe_missing_head(head: &Head, is_known_key: bool) -> String {
@@ -232,7 +283,15 @@ fn describe_missing_head(head: &Head, is_known_key: bool) -> String {
 fn render_chain(name: &str, report: &Report) -> String {
     let name = audit::sanitize(name);
     let mut out = match &report.defect {
-        None => format!("{GOOD}whole{GOOD:#}  {name}: lines {} to {}\n", report.first, report.last),
+        None => match &report.incomplete_tail {
+            None => format!("{GOOD}whole{GOOD:#}  {name}: lines {} to {}\n", report.first, report.last),
+            Some(tail) => format!(
+                "{HINT}tail{HINT:#}   {name}: lines {} to {}\n       {}\n",
+                report.first,
+                report.last,
+                wrap_words(&describe_tail(tail), 7)
+            ),
+        },
         Some(bad) => {
             let place = audit::sanitize(&bad.location.to_string());
             format!("{BAD}BAD{BAD:#}    {name}: {place}\n       {}\n", wrap_words(&bad.kind.to_string(), 7))
@@ -280,7 +339,7 @@ mod tests {
         assert_eq!(anchors.missing(&reports), [&ours, &theirs]);
 
         let reply = build_reply(&reports, &anchors, Some(&own));
-        assert!(!reply.ok);
+        assert_eq!(reply.problem.map(|fault| fault.code), Some(ErrorCode::AuditCorrupt));
         for words in ["the chain is not here", "no log of that key"] {
             assert!(reply.json.to_string().contains(words), "{words}: {}", reply.json);
         }

@@ -3,7 +3,9 @@
 //! Values come from standard input or a prompt, never from arguments, which every process on the machine can read. None is
 //! ever shown, except a one-time code to an authorized operator.
 
+mod outline;
 mod prompt;
+mod test;
 
 use crate::cli::authorize::AuthorizedBy;
 use crate::cli::output::{DIM, HINT};
@@ -14,6 +16,7 @@ use engine::logins::{Logins, OperatorContext, grant_view};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::Tenant;
+use redact::SendIn;
 use serde_json::{Value, json};
 use std::io::{IsTerminal, Read};
 use vault::{Credential, CredentialId, Host, ImportFormat, VaultError};
@@ -27,6 +30,8 @@ Examples:
   stockade credential import --domain github.com < cookies.txt
   stockade credential list
   stockade credential show github.com
+  stockade credential test github.com            opens a session and looks
+  stockade credential allow github.com --body /oauth/token
   stockade credential accept github.com          take over rotated cookies
   stockade credential code github.com            for logging in yourself
   stockade credential rotate-key
@@ -47,7 +52,7 @@ enum CredentialCommand {
     Change(CredentialChange),
     /// List the credentials; never their values
     List,
-    /// What is known of one; never its values
+    /// Show one credential; never its values
     Show {
         /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
@@ -84,7 +89,28 @@ enum CredentialChange {
         #[command(flatten)]
         operator: AuthorizedBy,
     },
-    /// The one-time code of this moment, for logging in yourself; needs an operator's password
+    /// Let the proxy put the secrets into one more place of requests; needs an operator's password
+    // The usage that clap makes of four flags is too long for a line.
+    #[command(override_usage = "stockade credential allow <ID> <--body|--url|--websocket> <PATH>
+       stockade credential allow <ID> --header <NAME>")]
+    Allow {
+        /// What it is called, as `list` shows it
+        #[arg(value_parser = CredentialId::parse)]
+        id: CredentialId,
+        #[command(flatten)]
+        place: PlaceArgs,
+        #[command(flatten)]
+        operator: AuthorizedBy,
+    },
+    /// Try the login: open a session, look at one page, say whether the site knows its owner
+    Test {
+        /// What it is called, as `list` shows it
+        #[arg(value_parser = CredentialId::parse)]
+        id: CredentialId,
+        #[command(flatten)]
+        operator: AuthorizedBy,
+    },
+    /// Print the current one-time code, to log in yourself; needs an operator's password
     Code {
         /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
@@ -98,14 +124,48 @@ enum CredentialChange {
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
-    /// Forget one
+    /// Remove a credential
     Remove {
         /// What it is called, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
-    /// Make a new master key and wrap everything with it, while others go on
+    /// Make a new master key and encrypt all data keys with it; sessions go on
     RotateKey,
+}
+
+/// One place of requests besides a secret's own.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+struct PlaceArgs {
+    /// Bodies of requests under this path
+    #[arg(long, value_name = "PATH")]
+    body: Option<String>,
+    /// Addresses under this path
+    #[arg(long, value_name = "PATH")]
+    url: Option<String>,
+    /// Messages of a WebSocket under this path
+    #[arg(long, value_name = "PATH")]
+    websocket: Option<String>,
+    /// A request header
+    #[arg(long, value_name = "NAME")]
+    header: Option<String>,
+}
+
+impl PlaceArgs {
+    fn parse(&self) -> Result<SendIn, Fault> {
+        let given = [
+            ("body", &self.body),
+            ("url", &self.url),
+            ("websocket", &self.websocket),
+            ("header", &self.header),
+        ];
+        let named = given.into_iter().find_map(|(kind, place)| Some((kind, place.as_deref()?)));
+        named.and_then(|(kind, place)| SendIn::parse(kind, place)).ok_or_else(|| {
+            Fault::new(ErrorCode::Usage, "that is no place of a request")
+                .hint("A path such as /oauth/token, without a query; or a header's name.")
+        })
+    }
 }
 
 /// A document and a byte, which is then found to be too much.
@@ -139,6 +199,19 @@ async fn apply_change(
             logins.vault()?.check_writable()?;
             operator.authorize(context).await?;
             accept(logins, OperatorContext { operator: &operator.as_operator, ..by }, &id).await
+        }
+        CredentialChange::Allow { id, place, operator } => {
+            let place = place.parse()?;
+            logins.vault()?.check_writable()?;
+            operator.authorize(context).await?;
+            let by = OperatorContext { operator: &operator.as_operator, ..by };
+            logins.allow_place(by, &id, place.clone()).await?;
+            let human = format!("Sessions from now on send the secrets of {id} in: {place}.\n");
+            Ok(Reply::new(human, json!({ "allowed": id.as_str(), "place": place.to_string() })))
+        }
+        CredentialChange::Test { id, operator } => {
+            operator.authorize(context).await?;
+            test::run(context, by.tenant, &operator.as_operator, &id).await
         }
         CredentialChange::Code { id, operator } => {
             operator.authorize(context).await?;
@@ -216,7 +289,8 @@ async fn store(
     logins.put(by, &id, credential).await?;
     notes.extend(credential.cautions().into_iter().map(|caution| format!("Note: {caution}.")));
     let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
-    let human = format!("{id} of {}: {}.\n{lines}", by.tenant, describe_contents(credential));
+    let try_it = format!("Try it: stockade credential test {id}\n");
+    let human = format!("{id} of {}: {}.\n{lines}{try_it}", by.tenant, describe_contents(credential));
     let json = json!({ "stored": id.as_str(), "domain": credential.domain.as_str(), "notes": notes });
     Ok(Reply::new(human, json))
 }
@@ -285,11 +359,18 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
     let found = vault.list(tenant).await?.into_iter().find(|one| one.id == *id);
     let found = found.ok_or_else(|| VaultError::UnknownCredential { id: id.to_string() })?;
     let waiting = logins.store.rotated(tenant).await?.into_iter().find(|one| one.id == *id);
+    let details = vault.outline(tenant, id).await?;
+    let places = logins.store.places(tenant, id).await?;
     let mut json = grant_view::credential_json(&found);
     json["backend"] = vault.name().into();
     let mut human = String::new();
     for (name, value) in json.as_object().into_iter().flatten() {
         human.push_str(&format!("{DIM}{name:<18}{DIM:#} {}\n", value.as_str().unwrap_or("-")));
+    }
+    human.push_str(&outline::render(id, &details, &places));
+    if let (Some(all), Value::Object(more)) = (json.as_object_mut(), outline::outline_json(&details, &places))
+    {
+        all.extend(more);
     }
     if let Some(waiting) = &waiting {
         let (count, names) = (waiting.names.len(), waiting.names.join(" "));

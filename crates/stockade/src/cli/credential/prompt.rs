@@ -3,6 +3,7 @@
 use crate::cli::terminal::RawTerminal;
 use engine::error::Fault;
 use error_code::ErrorCode;
+use policy::{Origin, WebUrl};
 use redact::{SameSite, Secret};
 use vault::{BasicAuth, Cookie, Credential, Host, NamedValue, Value, VaultError};
 use zeroize::Zeroizing;
@@ -24,9 +25,12 @@ pub fn prompt_credential(domain: Option<Host>, most: usize) -> Result<Credential
     ))?;
     let kind = read_choice(&mut terminal, b"chbd")?;
     let mut credential = Credential::empty(domain);
+    if kind != b'd' {
+        credential.origin = prompt_origin(&mut terminal, &credential)?;
+    }
     match kind {
         b'c' => loop {
-            let cookie = prompt_cookie(&mut terminal)?;
+            let cookie = prompt_cookie(&mut terminal, !credential.allows_plain_http())?;
             credential.cookies.push(cookie);
             terminal.write("Another cookie? (y, n) ")?;
             if read_choice(&mut terminal, b"yn")? == b'n' {
@@ -66,8 +70,30 @@ fn prompt_domain(terminal: &mut RawTerminal) -> Result<Host, Fault> {
     }
 }
 
+/// Prompts for the scheme and the port: the secrets go there and nowhere else.
+fn prompt_origin(terminal: &mut RawTerminal, credential: &Credential) -> Result<Origin, Fault> {
+    loop {
+        let question = format!("Its address, with scheme and port [{}]: ", credential.origin);
+        let answer = terminal.read_visible_line(&question)?;
+        let answer = answer.trim().trim_end_matches('/');
+        if answer.is_empty() {
+            return Ok(credential.origin.clone());
+        }
+        match WebUrl::parse(answer) {
+            Ok(url) if url.host() == credential.domain.as_str() && url.origin().as_str() == answer => {
+                return Ok(url.origin());
+            }
+            Ok(_) => terminal.write(&format!(
+                "It is scheme, host and port, such as https://{}:8443\r\n",
+                credential.domain
+            ))?,
+            Err(error) => terminal.write(&format!("{error}\r\n"))?,
+        }
+    }
+}
+
 /// Prompts for a cookie with the attributes of a usual session cookie: host-only, secure, HTTP-only.
-fn prompt_cookie(terminal: &mut RawTerminal) -> Result<Cookie, Fault> {
+fn prompt_cookie(terminal: &mut RawTerminal, secure: bool) -> Result<Cookie, Fault> {
     Ok(Cookie {
         name: terminal.read_visible_line("Its name: ")?,
         value: prompt_value(terminal)?,
@@ -75,7 +101,7 @@ fn prompt_cookie(terminal: &mut RawTerminal) -> Result<Cookie, Fault> {
         path: "/".to_owned(),
         expires: None,
         http_only: true,
-        secure: true,
+        secure,
         same_site: Some(SameSite::Lax),
         priority: None,
         partition_key: None,

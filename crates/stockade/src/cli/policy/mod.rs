@@ -8,6 +8,7 @@ use anstyle::Style;
 use case::{ExpectedAssessment, PolicyCase};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
+use error_code::ErrorCode;
 use policy::{Assessment, DecisionKind, Policy};
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -26,12 +27,12 @@ pub struct PolicyArgs {
 
 #[derive(Debug, Subcommand)]
 enum PolicyCommand {
-    /// Hold a file of cases against the rules in force; exit 1 if one differs
+    /// Check a file of cases against the rules; exit code 1 if one differs
     Test {
         /// A list of cases, in YAML or JSON
         file: PathBuf,
     },
-    /// Say what one action would come to: which rule, which facts, what is done
+    /// Explain one action: the rule, the facts and the decision
     Explain(Box<ExplainArgs>),
     /// List the rules that come with Stockade
     Rules,
@@ -96,7 +97,14 @@ fn test_cases(policy: &Policy, cases: &[PolicyCase]) -> Result<Reply, Fault> {
         _ => (BAD, format!("{wrong} of {total} are not as expected.")),
     };
     let human = format!("{}{style}{summary}{style:#}\n", table.render("The file has no cases."));
-    Ok(Reply { human, json: json!({ "ok": wrong == 0, "wrong": wrong, "cases": list }), ok: wrong == 0 })
+    let problem = (wrong > 0).then(|| {
+        Fault::outside_sessions(
+            ErrorCode::ChecksFailed,
+            format!("{wrong} of {total} cases are not as expected"),
+        )
+        .hint("Each case says what was found; change the rules, or what the case expects.")
+    });
+    Ok(Reply::with_problem(human, json!({ "wrong": wrong, "cases": list }), problem))
 }
 
 /// Expected values that differ from the assessment.
