@@ -1,5 +1,6 @@
 //! The events of the log.
 
+use crate::egress::EgressRecord;
 use crate::error::AuditError;
 use crate::line::LONGEST_LINE;
 use crate::sanitize::{sanitize_redacted, sanitize_redacted_within};
@@ -81,6 +82,8 @@ pub enum EventKind {
     SchemeRefused,
     /// The page, or a crash, closed a tab.
     TabGone,
+    /// What left through the egress proxy, or tried to, in a batch.
+    Egress,
     /// More happened than was recorded; `count` says how much.
     EventsLost,
     /// What retention removed.
@@ -119,6 +122,8 @@ pub enum EventKind {
     /// Cookies that a site rotated went into the vault, or were thrown away, by an operator's word.
     CredentialAccepted,
     CredentialRejected,
+    /// An operator lets the egress proxy put its secrets into one more place of requests.
+    CredentialPlaceAllowed,
     /// A one-time code of it was shown to an operator.
     #[serde(rename = "credential_code_told")]
     CredentialCodeShown,
@@ -190,6 +195,8 @@ pub struct Event {
     detail: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     count: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    egress: Vec<EgressRecord>,
 }
 
 impl Event {
@@ -221,6 +228,7 @@ impl Event {
             screenshot_sha256: None,
             detail: None,
             count: None,
+            egress: Vec::new(),
         }
     }
 
@@ -321,6 +329,11 @@ impl Event {
 
     pub fn count(mut self, count: u64) -> Event {
         self.count = Some(count);
+        self
+    }
+
+    pub fn egress(mut self, records: Vec<EgressRecord>) -> Event {
+        self.egress = records;
         self
     }
 

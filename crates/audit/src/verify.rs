@@ -34,13 +34,30 @@ pub struct Report {
     pub key: Option<String>,
     /// How many anchored heads were found in the log.
     pub anchors: usize,
+    /// What a crash left after the last line under the head. All lines up to the head are whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub incomplete_tail: Option<IncompleteTail>,
     #[serde(rename = "bad")]
     pub defect: Option<Defect>,
 }
 
+/// The end of a log that its writer did not complete. The next start repairs and records it.
+///
+/// It is not proven to be the writer's: only what the head covers is.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct IncompleteTail {
+    /// Everything after the line of the signed head.
+    pub bytes: u64,
+    /// Whole lines among it.
+    pub lines: u64,
+    /// The bytes of a last line without an end.
+    pub torn_bytes: u64,
+}
+
 impl Report {
+    /// Whole, and complete up to its end.
     pub fn ok(&self) -> bool {
-        self.defect.is_none()
+        self.defect.is_none() && self.incomplete_tail.is_none()
     }
 }
 
@@ -50,6 +67,7 @@ pub fn verify(folder: &Path, key: Option<&PublicKey>, anchors: &[Head]) -> io::R
     for _ in 1..ATTEMPTS {
         match verify_once(folder, key, anchors) {
             // A log that is being written can look like this for a moment.
+            Ok(report) if report.incomplete_tail.is_some() => {}
             Ok(report) if report.defect.as_ref().is_some_and(|defect| defect.kind.is_transient()) => {}
             // Retention has just dropped a segment.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -90,6 +108,7 @@ fn verify_once(folder: &Path, key: Option<&PublicKey>, anchors: &[Head]) -> io::
         dropped: heads.newest.as_ref().map_or(0, |head| head.begins.saturating_sub(1)),
         key: heads.newest.as_ref().map(|head| head.key.clone()),
         anchors: 0,
+        incomplete_tail: None,
         defect: None,
     };
     let trusted = match trusted(&heads, key) {
@@ -112,10 +131,17 @@ fn verify_once(folder: &Path, key: Option<&PublicKey>, anchors: &[Head]) -> io::
     };
     (report.first, report.last) = (chain.first, chain.walk.last.map_or(0, |link| link.seq));
     report.anchors = chain.anchored;
-    report.defect = found.or_else(|| {
-        let damaged = Defect { location: Location::new("head", 0, None), kind: DefectKind::HeadDamaged };
-        (heads.damaged > 0).then_some(damaged)
-    });
+    report.defect = found;
+    if report.defect.is_none() {
+        report.incomplete_tail = chain.incomplete_tail();
+    }
+    // A crash within the write of a head leaves the head before it, and whole lines after that.
+    let is_head_torn = report.incomplete_tail.as_ref().is_some_and(|tail| tail.torn_bytes == 0);
+    if report.defect.is_none() && heads.damaged > 0 && !is_head_torn {
+        report.incomplete_tail = None;
+        report.defect =
+            Some(Defect { location: Location::new("head", 0, None), kind: DefectKind::HeadDamaged });
+    }
     Ok(report)
 }
 
@@ -143,6 +169,10 @@ struct ChainCheck<'a> {
     signed: Option<(ParsedLine, Location)>,
     unsigned: Option<Location>,
     end: Location,
+    /// Bytes of the whole lines after the head's.
+    bytes_after_head: u64,
+    /// The last line of the last segment, if it has no end: its location and bytes.
+    torn: Option<(Location, usize)>,
 }
 
 impl<'a> ChainCheck<'a> {
@@ -157,6 +187,8 @@ impl<'a> ChainCheck<'a> {
             signed: None,
             unsigned: None,
             end: Location::new("", 0, None),
+            bytes_after_head: 0,
+            torn: None,
         }
     }
 
@@ -165,9 +197,12 @@ impl<'a> ChainCheck<'a> {
             let mut lines = LineReader::new(io::BufReader::new(File::open(&segment.path)?));
             let is_last = at + 1 == segments.len();
             while let Some(read) = lines.read()? {
-                if let Err(kind) = self.line(&segment.name(), &read, is_last) {
-                    let location = Location::new(&segment.name(), read.number, kind.seq());
-                    return Ok(Some(Defect { location, kind }));
+                let Err(kind) = self.line(&segment.name(), &read, is_last) else { continue };
+                let location = Location::new(&segment.name(), read.number, kind.seq());
+                match kind {
+                    // No line follows it: a line without an end is the last one of its file.
+                    DefectKind::Torn { bytes } => self.torn = Some((location, bytes)),
+                    kind => return Ok(Some(Defect { location, kind })),
                 }
             }
         }
@@ -183,6 +218,9 @@ impl<'a> ChainCheck<'a> {
         };
         if self.first == 0 {
             self.first = parsed.seq;
+        }
+        if parsed.seq > self.trusted.0.seq {
+            self.bytes_after_head += read.bytes.len() as u64 + 1;
         }
         self.agrees(&self.trusted.0, &parsed)?;
         for anchor in self.anchors {
@@ -221,6 +259,10 @@ impl<'a> ChainCheck<'a> {
         }
         let after = Location { line: self.end.line + 1, seq: Some(last + 1), ..self.end.clone() };
         if head.seq > last {
+            // The torn line was whole when the head was signed.
+            if let Some((location, bytes)) = &self.torn {
+                return Some(Defect { location: location.clone(), kind: DefectKind::Torn { bytes: *bytes } });
+            }
             return Some(Defect { location: after, kind: DefectKind::Cut { last, head: head.seq } });
         }
         let anchors = || self.anchors.iter().filter(|anchor| anchor.chain == head.chain);
@@ -238,11 +280,23 @@ impl<'a> ChainCheck<'a> {
             let kind = DefectKind::AnchorsDropped { first: head.begins, anchor: anchor.seq, at };
             return Some(Defect { location: Location::new("head", 0, None), kind });
         }
-        if let Some(location) = &self.unsigned {
+        // The last line of a group is signed, so a group that was written whole does not end like this.
+        if let Some(location) = self.unsigned.as_ref().filter(|_| self.torn.is_none()) {
             return Some(Defect { location: location.clone(), kind: DefectKind::Unsigned });
         }
-        (last > head.seq)
-            .then(|| Defect { location: self.end.clone(), kind: DefectKind::Ahead { head: head.seq, last } })
+        None
+    }
+
+    /// What follows the head's line, in a chain without a defect.
+    fn incomplete_tail(&self) -> Option<IncompleteTail> {
+        let torn_bytes = self.torn.as_ref().map_or(0, |(_, bytes)| *bytes as u64);
+        let last = self.walk.last.map_or(0, |link| link.seq);
+        let lines = last.saturating_sub(self.trusted.0.seq);
+        (lines > 0 || torn_bytes > 0).then(|| IncompleteTail {
+            bytes: self.bytes_after_head + torn_bytes,
+            lines,
+            torn_bytes,
+        })
     }
 }
 

@@ -39,6 +39,11 @@ impl Deadline {
         Deadline { at: self.at.min(Instant::now() + time), ..self }
     }
 
+    /// The same deadline, earlier by this much: the rest is for cleaning up.
+    pub fn reserving(self, time: Duration) -> Deadline {
+        Deadline { at: self.at.checked_sub(time).unwrap_or(self.at), ..self }
+    }
+
     pub fn left(self) -> Duration {
         self.at.saturating_duration_since(Instant::now())
     }

@@ -40,8 +40,8 @@ pub use snapshot::{
 };
 pub use state::{Incident, PageEvent, PageEventKind, PageEvents};
 pub use text::{
-    AttributedText, FENCE_BYTES, PageText, RedactedPageText, TEXT_SLACK, TextRedactor, mark_page_text,
-    page_block,
+    AttributedText, FENCE_BYTES, MaskSecrets, PageText, RedactedPageText, TEXT_SLACK, TextRedactor,
+    mark_page_text, page_block,
 };
 pub use verbs::{
     CleanedHtml, MarkedScreenshot, Outcome, PageAfterAction, PendingDialog, RecordableScreenshot,

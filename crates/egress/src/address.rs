@@ -61,6 +61,10 @@ const V4: &[(Ipv4Addr, u32, AddressRange)] = &[
     (Ipv4Addr::new(172, 16, 0, 0), 12, AddressRange::Private),
     (Ipv4Addr::new(192, 0, 0, 0), 24, AddressRange::Reserved),
     (Ipv4Addr::new(192, 0, 2, 0), 24, AddressRange::Documentation),
+    // Sinks for reverse lookups (AS112) and tunnels for multicast (AMT): anycast, never a website.
+    (Ipv4Addr::new(192, 31, 196, 0), 24, AddressRange::Reserved),
+    (Ipv4Addr::new(192, 52, 193, 0), 24, AddressRange::Reserved),
+    (Ipv4Addr::new(192, 175, 48, 0), 24, AddressRange::Reserved),
     (Ipv4Addr::new(192, 88, 99, 0), 24, AddressRange::Transition),
     (Ipv4Addr::new(192, 168, 0, 0), 16, AddressRange::Private),
     (Ipv4Addr::new(198, 18, 0, 0), 15, AddressRange::Documentation),
@@ -86,12 +90,15 @@ const V6: &[(Ipv6Addr, u32, AddressRange)] = &[
     (Ipv6Addr::new(0xfe80, 0, 0, 0, 0, 0, 0, 0), 10, AddressRange::LinkLocal),
     (Ipv6Addr::new(0xfec0, 0, 0, 0, 0, 0, 0, 0), 10, AddressRange::Private),
     (Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8, AddressRange::Multicast),
-    // Teredo and 6to4 can serve_connection any IPv4 address and reach no site: refused whole.
+    // Teredo and 6to4 can carry any IPv4 address and reach no site: refused whole.
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 32, AddressRange::Transition),
     (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16, AddressRange::Transition),
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32, AddressRange::Documentation),
     (Ipv6Addr::new(0x2001, 2, 0, 0, 0, 0, 0, 0), 48, AddressRange::Documentation),
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20, AddressRange::Documentation),
+    // AS112 again, and the 6bone, which was given back.
+    (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48, AddressRange::Reserved),
+    (Ipv6Addr::new(0x3ffe, 0, 0, 0, 0, 0, 0, 0), 16, AddressRange::Reserved),
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23, AddressRange::Reserved),
 ];
 
@@ -122,9 +129,18 @@ fn refused_v6(address: Ipv6Addr) -> Option<AddressRange> {
         let [.., a, b, c, d] = address.octets();
         return refused_v4(Ipv4Addr::new(a, b, c, d));
     }
+    if is_isatap(address) {
+        return Some(AddressRange::Transition);
+    }
     let listed = V6.iter().find(|(net, bits, _)| within_v6(address, *net, *bits)).map(|(_, _, range)| *range);
     let outside = || (!within_v6(address, GLOBAL.0, GLOBAL.1)).then_some(AddressRange::Reserved);
     listed.or_else(outside)
+}
+
+/// An ISATAP interface identifier, under whatever prefix: `0:5efe` or `200:5efe`, then an IPv4 address of the inside.
+fn is_isatap(address: Ipv6Addr) -> bool {
+    let [.., flag, marker, _, _] = address.segments();
+    matches!(flag, 0 | 0x0200) && marker == 0x5efe
 }
 
 /// `bits` is 1 to 32 in every row above, so the shift is in range.
@@ -205,6 +221,21 @@ mod tests {
             ("198.51.100.7", AddressRange::Documentation),
             ("203.0.113.9", AddressRange::Documentation),
             ("192.88.99.1", AddressRange::Transition),
+            ("192.31.196.1", AddressRange::Reserved),
+            ("192.52.193.1", AddressRange::Reserved),
+            ("192.175.48.1", AddressRange::Reserved),
+            ("2620:4f:8000::1", AddressRange::Reserved),
+            ("3ffe::1", AddressRange::Reserved),
+            ("2001:1::1", AddressRange::Reserved),
+            ("2001:3::1", AddressRange::Reserved),
+            ("2001:4:112::1", AddressRange::Reserved),
+            ("2001:20::1", AddressRange::Reserved),
+            ("2001:30::1", AddressRange::Reserved),
+            ("2001:1ff:ffff::1", AddressRange::Reserved),
+            ("100:0:0:1::1", AddressRange::Reserved),
+            ("2606:4700::5efe:10.0.0.1", AddressRange::Transition),
+            ("2606:4700::200:5efe:10.0.0.1", AddressRange::Transition),
+            ("fe80::5efe:10.0.0.1", AddressRange::Transition),
             ("224.0.0.1", AddressRange::Multicast),
             ("239.255.255.250", AddressRange::Multicast),
             ("240.0.0.1", AddressRange::Reserved),

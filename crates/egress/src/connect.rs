@@ -1,4 +1,4 @@
-//! Opening the connection to an address that was checked.
+//! Opening the connection to an address that was checked, directly or through the operator's proxy.
 
 use crate::rules::{Route, RouteError};
 use crate::{AddressRange, Reason};
@@ -13,18 +13,23 @@ pub(crate) async fn connect(route: &Route, timeout: Duration) -> Result<(TcpStre
     let count = u32::try_from(route.addresses().len()).unwrap_or(u32::MAX).max(1);
     let mut last = RouteError::from(Reason::HostNotFound);
     for address in route.addresses() {
-        let attempt = tokio::time::timeout(timeout / count, TcpStream::connect(address)).await;
-        let outcome = match attempt {
-            Err(_) => Err(Reason::ConnectTimeout),
-            Ok(Err(error)) => Err(reason_of(&error)),
-            Ok(Ok(stream)) => usable(stream, *address, route.is_mapped()),
-        };
-        match outcome {
+        let attempt = tokio::time::timeout(timeout / count, dial(route, *address)).await;
+        match attempt.unwrap_or(Err(Reason::ConnectTimeout)) {
             Ok(stream) => return Ok((stream, *address)),
             Err(reason) => last = RouteError { reason, address: Some(*address) },
         }
     }
     Err(last)
+}
+
+async fn dial(route: &Route, address: SocketAddr) -> Result<TcpStream, Reason> {
+    match route.upstream() {
+        Some(upstream) => upstream.dial(address).await,
+        None => {
+            let stream = TcpStream::connect(address).await.map_err(|error| reason_of(&error))?;
+            usable(stream, address, route.is_mapped())
+        }
+    }
 }
 
 /// A public address can be this machine's own. Then both ends of the connection have it, and a firewall

@@ -5,15 +5,21 @@
 //! it, never orders twice.
 
 use crate::connect::connect;
-use crate::headers;
+use crate::headers::{self, MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::hosts::HostName;
+use crate::intercept::{
+    BodyError, Interception, Refused, ReplyBody, SealedConnection, SealedReply, SealedRequest, TargetForm,
+    boxed_empty, failure_reason, keep_with,
+};
 use crate::ledger::{EgressOutcome, Ledger, RequestSummary, RowId};
+use crate::limiter::TrafficLimiter;
 use crate::meter::{Meter, MeteredStream};
 use crate::resolve::Resolver;
+use crate::seal::{Seal, WebOrigin, WebScheme};
 use crate::{Options, Reason, Rules};
 use bytes::Bytes;
-use http_body_util::{Either, Empty};
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use http_body_util::BodyExt as _;
+use hyper::body::{Body, Incoming};
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::uri::Scheme;
 use hyper::service::service_fn;
@@ -21,18 +27,10 @@ use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::UnixStream;
 use tokio::task::JoinSet;
-
-/// Longest head, either way, and what may wait in memory for a slow reader; a longer head ends the exchange.
-/// Servers take 8 to 32 KiB by default, and a jail can begin a head on every connection it may have.
-const MAX_HEAD_BYTES: usize = 64 * 1024;
-
-/// Header lines in one head; more end the exchange.
-const MAX_HEADERS: usize = 512;
 
 /// What every connection of a session shares.
 #[derive(Debug)]
@@ -41,6 +39,23 @@ pub(crate) struct ProxyContext {
     pub(crate) options: Options,
     pub(crate) resolver: Resolver,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) limiter: Arc<TrafficLimiter>,
+    pub(crate) sealing: Sealing,
+}
+
+/// What a session's credentials are sealed with. Both parts must be there.
+#[derive(Debug)]
+pub(crate) struct Sealing {
+    pub(crate) interception: Option<Interception>,
+    pub(crate) seal: Arc<OnceLock<Arc<Seal>>>,
+}
+
+impl Sealing {
+    /// Whether an origin is sealed, and with what.
+    fn covers(&self, origin: &WebOrigin) -> Option<(&Interception, &Arc<Seal>)> {
+        let seal = self.seal.get().filter(|seal| seal.covers(origin))?;
+        self.interception.as_ref().map(|interception| (interception, seal))
+    }
 }
 
 /// Ends a plain request without a response. A response of the proxy would be shown as if it were the site's; this
@@ -51,7 +66,7 @@ struct NoResponse {
     reason: Reason,
 }
 
-type Reply = Response<Either<SiteBody, Empty<Bytes>>>;
+type Reply = Response<ReplyBody>;
 type Tunnel = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 struct Exchange {
@@ -70,7 +85,8 @@ struct Progress {
 /// Serves one connection until it ends. Dropping the future closes both sides.
 pub(crate) async fn serve_connection(stream: UnixStream, context: Arc<ProxyContext>) {
     let (head_timeout, idle_timeout) = (context.options.head_timeout, context.options.idle_timeout);
-    let exchange = Arc::new(Exchange { context, meter: Arc::default(), progress: Mutex::default() });
+    let meter = Arc::new(Meter::limited_by(Arc::clone(&context.limiter)));
+    let exchange = Arc::new(Exchange { context, meter, progress: Mutex::default() });
     let served = Arc::clone(&exchange);
     let connection = server::conn::http1::Builder::new()
         .keep_alive(false)
@@ -104,6 +120,17 @@ pub(crate) async fn serve_connection(stream: UnixStream, context: Arc<ProxyConte
     }
 }
 
+/// Whatever ends an exchange, its row on the ledger is closed.
+impl Drop for Exchange {
+    fn drop(&mut self) {
+        let Some(row) = self.progress().row else { return };
+        if self.meter.is_cut() {
+            self.context.ledger.mark_failed(row, Reason::ByteLimit);
+        }
+        self.context.ledger.close(row);
+    }
+}
+
 impl Exchange {
     async fn answer(&self, request: Request<Incoming>) -> Result<Reply, NoResponse> {
         let connect = request.method() == Method::CONNECT;
@@ -115,15 +142,23 @@ impl Exchange {
         }
     }
 
-    /// `CONNECT`: a tunnel for TLS, or for a WebSocket.
+    /// `CONNECT`: a tunnel for TLS, or for a WebSocket. One to a sealed origin is looked into.
     async fn tunnel(&self, request: Request<Incoming>) -> Result<Reply, Reason> {
         let target = self.require_target(&request, Target::read(request.uri(), None, None))?;
-        let (mut site, _) = self.connect_to(request.method(), &target).await?;
+        let (mut site, row) = self.connect_to(&request, &target).await?;
+        let sealed = [WebScheme::Https, WebScheme::Http].into_iter().find_map(|scheme| {
+            let origin = target.origin(scheme);
+            let (interception, seal) = self.context.sealing.covers(&origin)?;
+            Some((interception.clone(), self.sealed_connection(origin, seal, row)))
+        });
         let browser = hyper::upgrade::on(request);
         self.progress().tunnel = Some(Box::pin(async move {
-            match browser.await {
-                Ok(browser) => relay(&mut TokioIo::new(browser), &mut site).await,
-                Err(error) => tracing::debug!(%error, "a tunnel was given up before it opened"),
+            match (browser.await, sealed) {
+                (Ok(browser), None) => relay(&mut TokioIo::new(browser), &mut site).await,
+                (Ok(browser), Some((interception, sealed))) => {
+                    sealed.serve_tunnel(TokioIo::new(browser), site, &interception).await;
+                }
+                (Err(error), _) => tracing::debug!(%error, "a tunnel was given up before it opened"),
             }
         }));
         Ok(empty(StatusCode::OK))
@@ -133,7 +168,12 @@ impl Exchange {
     async fn forward(&self, mut request: Request<Incoming>) -> Result<Reply, Reason> {
         let target = Target::read(request.uri(), Some(&Scheme::HTTP), Some(80));
         let target = self.require_target(&request, target)?;
-        let (site, row) = self.connect_to(request.method(), &target).await?;
+        let (site, row) = self.connect_to(&request, &target).await?;
+        let origin = target.origin(WebScheme::Http);
+        if let Some((_, seal)) = self.context.sealing.covers(&origin) {
+            let sealed = self.sealed_connection(origin, seal, row);
+            return self.forward_sealed(request, site, &sealed).await;
+        }
         let protocol = headers::upgrade(request.headers());
         let browser = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
         let request = for_site(request, target.authority, protocol.clone());
@@ -143,10 +183,11 @@ impl Exchange {
             .await
             .inspect_err(|reason| self.context.ledger.mark_failed(row, *reason))?;
         let (mut parts, body) = response.into_parts();
+        self.context.ledger.set_status(row, parts.status.as_u16());
         parts.headers = headers::end_to_end(&parts.headers);
         if parts.status != StatusCode::SWITCHING_PROTOCOLS {
-            let body = SiteBody { body, _connection: connection };
-            return Ok(Response::from_parts(parts, Either::Left(body)));
+            let body = body.map_err(BodyError::from).boxed_unsync();
+            return Ok(Response::from_parts(parts, keep_with(body, connection)));
         }
         // A site that changes protocol unasked is not speaking HTTP.
         let (Some(protocol), Some(browser)) = (protocol, browser) else {
@@ -154,7 +195,7 @@ impl Exchange {
             return Err(Reason::BadAnswer);
         };
         headers::set_upgrade(&mut parts.headers, protocol);
-        let mut reply = Response::from_parts(parts, Either::Right(Empty::new()));
+        let mut reply = Response::from_parts(parts, boxed_empty());
         let site = hyper::upgrade::on(&mut reply);
         self.progress().tunnel = Some(Box::pin(async move {
             // The task in it hands the connection over.
@@ -169,6 +210,46 @@ impl Exchange {
         Ok(reply)
     }
 
+    /// A plain request to an origin whose credentials are sealed and may go over plain HTTP.
+    async fn forward_sealed(
+        &self,
+        request: Request<Incoming>,
+        site: MeteredStream,
+        sealed: &SealedConnection,
+    ) -> Result<Reply, Reason> {
+        let SealedRequest { request, sent } = match sealed.prepare(request, TargetForm::Absolute) {
+            Ok(prepared) => prepared,
+            Err(Refused(status)) => return Ok(empty(status)),
+        };
+        let failed = |reason: &Reason| self.context.ledger.mark_failed(sealed.row, *reason);
+        let (response, connection) = self.send_request(site, request).await.inspect_err(failed)?;
+        let reply = sealed.seal_reply(response, sent).ok_or(Reason::BadAnswer).inspect_err(failed)?;
+        let SealedReply { response, relay } = reply;
+        match relay {
+            None => Ok(response.map(|body| keep_with(body, connection))),
+            Some(relay) => {
+                self.progress().tunnel = Some(Box::pin(async move {
+                    let _connection = connection;
+                    relay.run().await;
+                }));
+                Ok(response)
+            }
+        }
+    }
+
+    fn sealed_connection(&self, origin: WebOrigin, seal: &Arc<Seal>, row: RowId) -> SealedConnection {
+        let ledger = Arc::clone(&self.context.ledger);
+        let limiter = Arc::clone(&self.context.limiter);
+        SealedConnection {
+            origin,
+            seal: Arc::clone(seal),
+            ledger,
+            row,
+            limiter,
+            options: self.context.options,
+        }
+    }
+
     /// Records a request without a readable target as malformed.
     fn require_target(&self, request: &Request<Incoming>, target: Option<Target>) -> Result<Target, Reason> {
         target.ok_or_else(|| {
@@ -179,14 +260,21 @@ impl Exchange {
     }
 
     /// Decides, connects, and records the outcome in the ledger.
-    async fn connect_to(&self, method: &Method, target: &Target) -> Result<(MeteredStream, RowId), Reason> {
-        let ProxyContext { rules, options, resolver, ledger } = &*self.context;
+    async fn connect_to(
+        &self,
+        request: &Request<Incoming>,
+        target: &Target,
+    ) -> Result<(MeteredStream, RowId), Reason> {
+        let ProxyContext { rules, options, resolver, ledger, limiter, .. } = &*self.context;
         let Target { host, port, .. } = target;
+        let is_tunnel = request.method() == Method::CONNECT;
         let reached = async {
-            let route = rules.route(host, *port, resolver).await?;
+            limiter.admit(&host.to_string())?;
+            let route = rules.route(host, *port, is_tunnel, resolver).await?;
             connect(&route, options.connect_timeout).await
         };
-        let request = RequestSummary::new(method.as_str(), host, *port);
+        let summary = RequestSummary::new(request.method().as_str(), host, *port);
+        let request = if is_tunnel { summary } else { summary.with_path(request.uri().path()) };
         match reached.await {
             Ok((stream, address)) => {
                 let row = ledger.record_allowed(request, address, Arc::clone(&self.meter));
@@ -201,11 +289,14 @@ impl Exchange {
     }
 
     /// Sends a request and waits for the head of the answer.
-    async fn send_request(
+    async fn send_request<B>(
         &self,
         site: MeteredStream,
-        request: Request<Incoming>,
-    ) -> Result<(Response<Incoming>, JoinSet<()>), Reason> {
+        request: Request<B>,
+    ) -> Result<(Response<Incoming>, JoinSet<()>), Reason>
+    where
+        B: Body<Data = Bytes, Error = hyper::Error> + Send + 'static,
+    {
         let (mut sender, connection) = client::conn::http1::Builder::new()
             .max_buf_size(MAX_HEAD_BYTES)
             .max_header_size(MAX_HEAD_BYTES)
@@ -220,13 +311,7 @@ impl Exchange {
                 tracing::debug!(%error, "a site's connection ended early");
             }
         });
-        let response = sender.send_request(request).await.map_err(|error| {
-            if error.is_parse() || error.is_parse_too_large() {
-                Reason::BadAnswer
-            } else {
-                Reason::ConnectionLost
-            }
-        })?;
+        let response = sender.send_request(request).await.map_err(|error| failure_reason(&error))?;
         Ok((response, task))
     }
 
@@ -253,6 +338,10 @@ struct Target {
 }
 
 impl Target {
+    fn origin(&self, scheme: WebScheme) -> WebOrigin {
+        WebOrigin { scheme, host: self.host.clone(), port: self.port }
+    }
+
     /// Takes a target of one scheme (none: `host:port`). A user name, or a port that is none, makes it
     /// unreadable.
     fn read(uri: &Uri, scheme: Option<&Scheme>, default_port: Option<u16>) -> Option<Target> {
@@ -303,34 +392,7 @@ fn refusal(reason: Reason) -> Reply {
 }
 
 fn empty(status: StatusCode) -> Reply {
-    let mut reply = Response::new(Either::Right(Empty::new()));
+    let mut reply = Response::new(boxed_empty());
     *reply.status_mut() = status;
     reply
-}
-
-/// The body of a response, with the task that reads it from the site: dropped together, when the browser
-/// has all of it or is gone.
-struct SiteBody {
-    body: Incoming,
-    _connection: JoinSet<()>,
-}
-
-impl Body for SiteBody {
-    type Data = Bytes;
-    type Error = hyper::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
-        Pin::new(&mut self.body).poll_frame(cx)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

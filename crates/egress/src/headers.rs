@@ -2,6 +2,13 @@
 
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 
+/// Longest head, either way, and what may wait in memory for a slow reader; a longer head ends the exchange.
+/// Servers take 8 to 32 KiB by default, and a jail can begin a head on every connection it may have.
+pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// Header lines in one head; more end the exchange.
+pub(crate) const MAX_HEADERS: usize = 512;
+
 /// Headers of one hop, whatever `Connection` says.
 const HOP: &[&str] = &[
     "connection",

@@ -5,7 +5,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use url::Host;
 
-/// The longest name that DNS can serve_connection. A longer one is refused before it is kept anywhere.
+/// The longest name that DNS can carry. A longer one is refused before it is kept anywhere.
 const LONGEST_NAME: usize = 253;
 
 /// A host as Chromium understands it: lower case, punycode, no final dot, and every way of writing an

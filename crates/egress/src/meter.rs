@@ -1,28 +1,43 @@
-//! Byte counters of a connection, and its idle timeout.
+//! Byte counters of a connection, its idle timeout, and the caps that it is held to.
 
+use crate::limiter::{Direction, TrafficLimiter};
+use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio::time::Sleep;
 
 /// Bytes that went to a site and came from it, while they do.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     up: AtomicU64,
     down: AtomicU64,
+    is_cut: AtomicBool,
+    /// `None`: counted, and not limited.
+    limiter: Option<Arc<TrafficLimiter>>,
 }
 
 impl Meter {
+    pub(crate) fn limited_by(limiter: Arc<TrafficLimiter>) -> Meter {
+        Meter { limiter: Some(limiter), ..Meter::default() }
+    }
+
     pub(crate) fn up(&self) -> u64 {
         self.up.load(Ordering::Relaxed)
     }
 
     pub(crate) fn down(&self) -> u64 {
         self.down.load(Ordering::Relaxed)
+    }
+
+    /// Whether the connection was cut because the session has moved as many bytes as it may.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Relaxed)
     }
 
     /// Ends when nothing has moved for `limit`, noticed within twice that.
@@ -35,26 +50,56 @@ impl Meter {
             }
         }
     }
+
+    fn count(
+        &self,
+        bytes: usize,
+        counter: &AtomicU64,
+        direction: fn(&TrafficLimiter) -> &Direction,
+    ) -> io::Result<Option<Pin<Box<Sleep>>>> {
+        counter.fetch_add(bytes as u64, Ordering::Relaxed);
+        let Some(limiter) = &self.limiter else { return Ok(None) };
+        match direction(limiter).count(bytes as u64) {
+            Ok(Duration::ZERO) => Ok(None),
+            Ok(wait) => Ok(Some(Box::pin(tokio::time::sleep(wait)))),
+            Err(_) => {
+                self.is_cut.store(true, Ordering::Relaxed);
+                Err(io::ErrorKind::QuotaExceeded.into())
+            }
+        }
+    }
 }
 
-/// The connection to a site, counted.
+/// The connection to a site, counted and held to the session's caps.
 #[derive(Debug)]
 pub(crate) struct MeteredStream {
     stream: TcpStream,
     meter: Arc<Meter>,
+    /// The bandwidth is used up: nothing moves before these end.
+    read_pause: Option<Pin<Box<Sleep>>>,
+    write_pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl MeteredStream {
     pub(crate) fn new(stream: TcpStream, meter: Arc<Meter>) -> MeteredStream {
-        MeteredStream { stream, meter }
+        MeteredStream { stream, meter, read_pause: None, write_pause: None }
     }
 
-    fn count_up(&self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+    fn count_up(&mut self, written: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         if let Poll::Ready(Ok(bytes)) = &written {
-            self.meter.up.fetch_add(*bytes as u64, Ordering::Relaxed);
+            self.write_pause = self.meter.count(*bytes, &self.meter.up, TrafficLimiter::up)?;
         }
         written
     }
+}
+
+/// Waits until a pause is over, if there is one.
+fn poll_pause(pause: &mut Option<Pin<Box<Sleep>>>, cx: &mut Context<'_>) -> Poll<()> {
+    if let Some(sleep) = pause {
+        ready!(sleep.as_mut().poll(cx));
+        *pause = None;
+    }
+    Poll::Ready(())
 }
 
 impl AsyncRead for MeteredStream {
@@ -63,15 +108,20 @@ impl AsyncRead for MeteredStream {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        ready!(poll_pause(&mut self.read_pause, cx));
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        self.meter.down.fetch_add((buf.filled().len() - before) as u64, Ordering::Relaxed);
+        let bytes = buf.filled().len() - before;
+        if bytes > 0 {
+            self.read_pause = self.meter.count(bytes, &self.meter.down, TrafficLimiter::down)?;
+        }
         read
     }
 }
 
 impl AsyncWrite for MeteredStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        ready!(poll_pause(&mut self.write_pause, cx));
         let written = Pin::new(&mut self.stream).poll_write(cx, buf);
         self.count_up(written)
     }
@@ -81,6 +131,7 @@ impl AsyncWrite for MeteredStream {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(poll_pause(&mut self.write_pause, cx));
         let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
         self.count_up(written)
     }

@@ -1,4 +1,4 @@
-//! Limits of one proxy: connections, times and sizes.
+//! Limits of one proxy: connections, times, sizes and rates.
 
 use std::time::Duration;
 
@@ -14,6 +14,13 @@ pub struct Options {
     pub connect_timeout: Duration,
     /// How long nothing may pass in either direction; then the connection is closed, within twice that.
     pub idle_timeout: Duration,
+    /// Bytes that a session may receive and send in all. Beyond them its connections are cut and further ones refused.
+    pub max_bytes_down: Option<u64>,
+    pub max_bytes_up: Option<u64>,
+    /// Bytes a second, for each direction of all connections together. Beyond it bytes wait.
+    pub bandwidth: Option<u64>,
+    /// Requests a second to one host, tunnels included; five seconds' worth may come at once. Further ones are refused.
+    pub requests_per_second: Option<u32>,
     /// Entries in the ledger of each kind (connected, failed, refused); the oldest of its kind is dropped
     /// for a further one.
     pub ledger_entries: usize,
@@ -28,6 +35,11 @@ impl Default for Options {
             lookup_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(15),
             idle_timeout: Duration::from_secs(300),
+            max_bytes_down: Some(8 << 30),
+            max_bytes_up: Some(1 << 30),
+            bandwidth: Some(128 << 20),
+            // A page of a thousand pictures from one host loads; a page that knocks in a loop stops.
+            requests_per_second: Some(200),
             ledger_entries: 10_000,
         }
     }

@@ -1,6 +1,6 @@
 //! Reasons for refused and failed requests, each with a stable code, a message and a hint.
 
-use crate::AddressRange;
+use crate::{AddressRange, CertificateFault};
 use error_code::ErrorCode;
 use serde::Serialize;
 
@@ -16,12 +16,22 @@ pub enum Reason {
     Port,
     /// The session is signed in, and this is none of its sites.
     NotHome,
+    /// The session has a list of sites, and this is none of them.
+    NotListed,
+    /// The host fetches other sites on request, and the session's list does not name it exactly.
+    Relay,
+    /// More requests a second to one host than a session may make.
+    TooManyRequests,
+    /// The session has sent or received as many bytes as it may.
+    ByteLimit,
     /// The session has all the connections open that it may have.
     TooManyConnections,
     /// Not a request that a browser sends to a proxy.
     Malformed,
     HostNotFound,
     LookupTimeout,
+    /// The operator's upstream proxy cannot be reached, or does not take us.
+    UpstreamProxy,
     ConnectTimeout,
     ConnectionRefused,
     Unreachable,
@@ -29,6 +39,8 @@ pub enum Reason {
     ConnectionLost,
     /// What the site sent is not HTTP, or its head is too large.
     BadAnswer,
+    /// The certificate of a sealed origin is not to be trusted.
+    TlsUntrusted(CertificateFault),
     /// Nothing moved for as long as the session allows.
     Idle,
 }
@@ -38,6 +50,11 @@ impl Reason {
         match self {
             Reason::Address(_) | Reason::Name(_) | Reason::Port => ErrorCode::EgressRefused,
             Reason::NotHome => ErrorCode::EgressNotHome,
+            Reason::NotListed => ErrorCode::EgressNotListed,
+            Reason::Relay => ErrorCode::EgressRelay,
+            Reason::TooManyRequests => ErrorCode::EgressRateLimited,
+            Reason::ByteLimit => ErrorCode::EgressByteLimit,
+            Reason::UpstreamProxy => ErrorCode::EgressUpstreamFailed,
             Reason::TooManyConnections => ErrorCode::EgressBusy,
             Reason::Malformed => ErrorCode::EgressMalformed,
             Reason::HostNotFound => ErrorCode::HostNotFound,
@@ -47,6 +64,7 @@ impl Reason {
             Reason::Unreachable => ErrorCode::HostUnreachable,
             Reason::ConnectionLost => ErrorCode::ConnectionLost,
             Reason::BadAnswer => ErrorCode::BadAnswer,
+            Reason::TlsUntrusted(_) => ErrorCode::TlsUntrusted,
             Reason::Idle => ErrorCode::ConnectionIdle,
         }
     }
@@ -61,6 +79,17 @@ impl Reason {
             Reason::NotHome => {
                 format!("{host} is none of the sites that this signed-in session was granted")
             }
+            Reason::NotListed => format!("{host} (port {port}) is not on this session's list of sites"),
+            Reason::Relay => {
+                format!("{host} fetches other sites on request, and this session is kept to a list of sites")
+            }
+            Reason::TooManyRequests => {
+                format!("the session asks {host} for more than it may in a second")
+            }
+            Reason::ByteLimit => "the session has sent or received as many bytes as it may".to_owned(),
+            Reason::UpstreamProxy => {
+                format!("the proxy that leads out of this network did not connect to {host}")
+            }
             Reason::TooManyConnections => {
                 "the session has as many connections open as it may have".to_owned()
             }
@@ -72,6 +101,9 @@ impl Reason {
             Reason::Unreachable => format!("{host} cannot be reached from here"),
             Reason::ConnectionLost => format!("{host} closed the connection before it had answered"),
             Reason::BadAnswer => format!("{host} answered with something that is not HTTP"),
+            Reason::TlsUntrusted(fault) => {
+                format!("{host} is not trusted: its certificate {}", fault.label())
+            }
             Reason::Idle => format!("nothing came from {host} for too long"),
         }
     }
@@ -87,6 +119,21 @@ impl Reason {
             Reason::NotHome => {
                 "Navigate there by its address: a person is asked. The operator can add domains under security.browser.credentials.egress."
             }
+            Reason::NotListed => {
+                "Navigate there by its address: a person is asked. The operator can add it under security.browser.egress.allow, or under egress.allow_resources if pages only load from it."
+            }
+            Reason::Relay => {
+                "Open the site itself. The operator can name this host exactly in the session's list."
+            }
+            Reason::TooManyRequests => {
+                "Wait a few seconds, then try again. security.browser.egress.requests_per_second sets the limit."
+            }
+            Reason::ByteLimit => {
+                "Open a new session. security.browser.egress.max_bytes_down and max_bytes_up set the limits."
+            }
+            Reason::UpstreamProxy => {
+                "Try again. If it stays so, the operator looks at security.browser.egress.upstream."
+            }
             Reason::TooManyConnections => "Close pages that are not needed, or open a new session.",
             Reason::Malformed => "Use an http: or https: address with a plain host name.",
             Reason::HostNotFound => {
@@ -101,6 +148,9 @@ impl Reason {
                 "Try again. Do not repeat an order or a payment before checking for it."
             }
             Reason::BadAnswer => "Check the address: https: may be needed instead of http:, or another port.",
+            Reason::TlsUntrusted(_) => {
+                "Nothing was sent. If the site has an authority of its own, the operator can name its certificate file."
+            }
             Reason::Idle => "Try again. If it stays so, the site is too slow to use.",
         }
     }
@@ -112,15 +162,21 @@ impl Reason {
             | Reason::Name(_)
             | Reason::Port
             | Reason::NotHome
+            | Reason::NotListed
+            | Reason::Relay
+            | Reason::TooManyRequests
+            | Reason::ByteLimit
             | Reason::TooManyConnections
             | Reason::Malformed => true,
             Reason::HostNotFound
+            | Reason::UpstreamProxy
             | Reason::LookupTimeout
             | Reason::ConnectTimeout
             | Reason::ConnectionRefused
             | Reason::Unreachable
             | Reason::ConnectionLost
             | Reason::BadAnswer
+            | Reason::TlsUntrusted(_)
             | Reason::Idle => false,
         }
     }
@@ -132,10 +188,16 @@ impl Reason {
             | Reason::Name(_)
             | Reason::Port
             | Reason::NotHome
+            | Reason::NotListed
+            | Reason::Relay
+            | Reason::ByteLimit
             | Reason::Malformed
             | Reason::HostNotFound
+            | Reason::TlsUntrusted(_)
             | Reason::BadAnswer => false,
             Reason::TooManyConnections
+            | Reason::TooManyRequests
+            | Reason::UpstreamProxy
             | Reason::LookupTimeout
             | Reason::ConnectTimeout
             | Reason::ConnectionRefused
@@ -154,6 +216,12 @@ mod tests {
     fn every_reason_has_its_code_and_a_next_step() {
         for (reason, code) in [
             (Reason::Port, "egress_refused"),
+            (Reason::NotHome, "egress_not_home"),
+            (Reason::NotListed, "egress_not_listed"),
+            (Reason::Relay, "egress_relay"),
+            (Reason::TooManyRequests, "egress_rate_limited"),
+            (Reason::ByteLimit, "egress_byte_limit"),
+            (Reason::UpstreamProxy, "egress_upstream_failed"),
             (Reason::TooManyConnections, "egress_busy"),
             (Reason::Malformed, "egress_malformed"),
             (Reason::HostNotFound, "host_not_found"),
@@ -163,6 +231,7 @@ mod tests {
             (Reason::Unreachable, "host_unreachable"),
             (Reason::ConnectionLost, "connection_lost"),
             (Reason::BadAnswer, "bad_answer"),
+            (Reason::TlsUntrusted(CertificateFault::Expired), "tls_untrusted"),
             (Reason::Idle, "connection_idle"),
         ] {
             assert_eq!(reason.code().to_string(), code);

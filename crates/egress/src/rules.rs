@@ -3,6 +3,7 @@
 use crate::address::refused_range;
 use crate::hosts::{HostMap, HostName, Upstream};
 use crate::resolve::Resolver;
+use crate::upstream::UpstreamProxy;
 use crate::{AddressRange, Reason};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -12,20 +13,35 @@ use std::sync::Arc;
 #[derive(Clone, Default)]
 pub struct Rules {
     hosts: HostMap,
-    allowed_hosts: Option<HostFilter>,
+    site_filter: Option<SiteFilter>,
+    /// This machine's own addresses, public ones included.
+    own_addresses: Arc<[IpAddr]>,
+    upstream: Option<Arc<UpstreamProxy>>,
 }
 
 impl fmt::Debug for Rules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Rules")
             .field("hosts", &self.hosts)
-            .field("restricted", &self.allowed_hosts.is_some())
+            .field("restricted", &self.site_filter.is_some())
+            .field("own_addresses", &self.own_addresses)
+            .field("upstream", &self.upstream)
             .finish()
     }
 }
 
-/// Whether a host, as a browser names it, is one that the session may reach.
-type HostFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+/// What a request asks for, as the browser named it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RequestedSite<'a> {
+    /// In lower case and punycode, brackets around IPv6, without a trailing dot.
+    pub host: &'a str,
+    pub port: u16,
+    /// `CONNECT`: TLS or a WebSocket. Otherwise a plain request.
+    pub is_tunnel: bool,
+}
+
+/// Whether a session may reach a site, or why not.
+type SiteFilter = Arc<dyn Fn(&RequestedSite<'_>) -> Result<(), Reason> + Send + Sync>;
 
 /// Ports on which nobody serves a website and a compromised browser could harm others: remote logins, mail,
 /// Windows shares, remote desktop, IRC. Chromium keeps pages off some of them; a compromised Chromium would not.
@@ -44,6 +60,7 @@ const MAX_ADDRESSES: usize = 8;
 pub(crate) struct Route {
     addresses: Vec<SocketAddr>,
     is_mapped: bool,
+    upstream: Option<Arc<UpstreamProxy>>,
 }
 
 impl Route {
@@ -54,6 +71,11 @@ impl Route {
     /// Whether the operator mapped this host: it may be on this machine.
     pub(crate) fn is_mapped(&self) -> bool {
         self.is_mapped
+    }
+
+    /// The proxy that the connection goes through; none for a mapped host, which is inside.
+    pub(crate) fn upstream(&self) -> Option<&UpstreamProxy> {
+        self.upstream.as_deref()
     }
 }
 
@@ -72,42 +94,93 @@ impl From<Reason> for RouteError {
 
 impl Rules {
     pub fn new(hosts: HostMap) -> Rules {
-        Rules { hosts, allowed_hosts: None }
+        Rules { hosts, ..Rules::default() }
     }
 
-    /// The same rules, restricted to the hosts that `is_allowed` accepts; others are refused even if the operator mapped
+    /// The same rules, restricted to the sites that `filter` accepts; others are refused even if the operator mapped
     /// them. It is called for every request, so the set may grow.
-    pub fn restricted_to(&self, is_allowed: impl Fn(&str) -> bool + Send + Sync + 'static) -> Rules {
-        Rules { hosts: self.hosts.clone(), allowed_hosts: Some(Arc::new(is_allowed)) }
+    pub fn restricted_to(
+        &self,
+        filter: impl Fn(&RequestedSite<'_>) -> Result<(), Reason> + Send + Sync + 'static,
+    ) -> Rules {
+        Rules { site_filter: Some(Arc::new(filter)), ..self.clone() }
+    }
+
+    /// The same rules on a machine with these addresses. See [`own_addresses`](crate::own_addresses).
+    pub fn refusing(&self, own_addresses: impl IntoIterator<Item = IpAddr>) -> Rules {
+        let own_addresses = own_addresses.into_iter().map(|address| address.to_canonical()).collect();
+        Rules { own_addresses, ..self.clone() }
+    }
+
+    /// The same rules on a network that is left through a proxy.
+    pub fn through(&self, upstream: UpstreamProxy) -> Rules {
+        Rules { upstream: Some(Arc::new(upstream)), ..self.clone() }
+    }
+
+    /// Why a host and port would be refused whatever a name server says and whatever sites the session has. Nothing is
+    /// looked up: the name itself can be a message to its name server.
+    pub fn refusal(&self, host: &str, port: u16) -> Option<Reason> {
+        let Some(host) = HostName::parse(host) else { return Some(Reason::Malformed) };
+        if self.hosts.get(&host).is_some() {
+            return None;
+        }
+        if REFUSED_PORTS.contains(&port) {
+            return Some(Reason::Port);
+        }
+        match &host {
+            HostName::Address(address) => self.refused_range(*address).map(Reason::Address),
+            HostName::Name(name) => refused_name(name).map(Reason::Name),
+        }
     }
 
     pub(crate) async fn route(
         &self,
         host: &HostName,
         port: u16,
+        is_tunnel: bool,
         resolver: &Resolver,
     ) -> Result<Route, RouteError> {
-        if let Some(is_allowed) = &self.allowed_hosts
-            && !is_allowed(&host.to_string())
-        {
-            return Err(Reason::NotHome.into());
+        let written = host.to_string();
+        if let Some(filter) = &self.site_filter {
+            filter(&RequestedSite { host: &written, port, is_tunnel })?;
         }
         if let Some(upstream) = self.hosts.get(host) {
             return mapped(upstream, port, resolver).await;
         }
+        if let HostName::Name(name) = host {
+            if let Some(reason) = self.refusal(&written, port) {
+                return Err(reason.into());
+            }
+            return self.permitted(&resolver.resolve(name).await?, port);
+        }
         if REFUSED_PORTS.contains(&port) {
             return Err(Reason::Port.into());
         }
-        let found = match host {
-            HostName::Address(address) => vec![*address],
-            HostName::Name(name) => {
-                if let Some(range) = refused_name(name) {
-                    return Err(Reason::Name(range).into());
-                }
-                resolver.resolve(name).await?
+        let HostName::Address(address) = host else { return Err(Reason::Malformed.into()) };
+        self.permitted(&[*address], port)
+    }
+
+    /// Why an address is refused; `None` for one on the public internet that is not this machine's.
+    fn refused_range(&self, address: IpAddr) -> Option<AddressRange> {
+        refused_range(address).or_else(|| {
+            self.own_addresses.contains(&address.to_canonical()).then_some(AddressRange::OwnMachine)
+        })
+    }
+
+    /// Of a name's addresses only the permitted ones are used; if there are none, the first says why.
+    fn permitted(&self, found: &[IpAddr], port: u16) -> Result<Route, RouteError> {
+        let good = found.iter().filter(|ip| self.refused_range(**ip).is_none()).take(MAX_ADDRESSES);
+        let addresses: Vec<SocketAddr> = good.map(|ip| SocketAddr::new(*ip, port)).collect();
+        if !addresses.is_empty() {
+            return Ok(Route { addresses, is_mapped: false, upstream: self.upstream.clone() });
+        }
+        let first = found.iter().find_map(|ip| self.refused_range(*ip).map(|range| (*ip, range)));
+        Err(match first {
+            Some((ip, range)) => {
+                RouteError { reason: Reason::Address(range), address: Some(SocketAddr::new(ip, port)) }
             }
-        };
-        permitted(&found, port)
+            None => Reason::HostNotFound.into(),
+        })
     }
 }
 
@@ -120,23 +193,7 @@ async fn mapped(upstream: &Upstream, requested_port: u16, resolver: &Resolver) -
     };
     found.truncate(MAX_ADDRESSES);
     let addresses = found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect();
-    Ok(Route { addresses, is_mapped: true })
-}
-
-/// Of a name's addresses only the permitted ones are used; if there are none, the first says why.
-fn permitted(found: &[IpAddr], port: u16) -> Result<Route, RouteError> {
-    let good = found.iter().filter(|ip| refused_range(**ip).is_none()).take(MAX_ADDRESSES);
-    let addresses: Vec<SocketAddr> = good.map(|ip| SocketAddr::new(*ip, port)).collect();
-    if !addresses.is_empty() {
-        return Ok(Route { addresses, is_mapped: false });
-    }
-    let first = found.iter().find_map(|ip| refused_range(*ip).map(|range| (*ip, range)));
-    Err(match first {
-        Some((ip, range)) => {
-            RouteError { reason: Reason::Address(range), address: Some(SocketAddr::new(ip, port)) }
-        }
-        None => Reason::HostNotFound.into(),
-    })
+    Ok(Route { addresses, is_mapped: true, upstream: None })
 }
 
 /// Names that are refused whatever a resolver says about them.
@@ -154,7 +211,7 @@ mod tests {
 
     async fn route(rules: &Rules, host: &str, port: u16) -> Result<Vec<String>, Reason> {
         let host = HostName::parse(host).unwrap();
-        let routed = rules.route(&host, port, &table()).await;
+        let routed = rules.route(&host, port, false, &table()).await;
         routed.map(|r| r.addresses.iter().map(ToString::to_string).collect()).map_err(|error| error.reason)
     }
 
@@ -222,16 +279,26 @@ mod tests {
     #[tokio::test]
     async fn a_restricted_session_reaches_only_its_allowed_hosts() {
         let mapped = Rules::new(HostMap::parse([("shop.test", "127.0.0.1:8080")]).unwrap());
-        let rules = mapped.restricted_to(|host| host == "public.test");
+        let home = |site: &RequestedSite<'_>| match (site.host, site.port, site.is_tunnel) {
+            ("public.test", 80, false) => Ok(()),
+            ("relay.test", ..) => Err(Reason::Relay),
+            _ => Err(Reason::NotHome),
+        };
+        let rules = mapped.restricted_to(home);
         for (host, expected) in [
             ("public.test", Ok(vec!["93.184.216.34:80".to_owned()])),
             ("PUBLIC.test.", Ok(vec!["93.184.216.34:80".to_owned()])),
             ("mixed.test", Err(Reason::NotHome)),
             ("shop.test", Err(Reason::NotHome)),
             ("93.184.216.34", Err(Reason::NotHome)),
+            ("relay.test", Err(Reason::Relay)),
         ] {
             assert_eq!(route(&rules, host, 80).await, expected, "{host}");
         }
+        assert_eq!(route(&rules, "public.test", 8081).await, Err(Reason::NotHome));
+        let host = HostName::parse("public.test").unwrap();
+        let tunnel = rules.route(&host, 80, true, &table()).await;
+        assert_eq!(tunnel.unwrap_err().reason, Reason::NotHome);
     }
 
     #[tokio::test]
@@ -244,9 +311,40 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn the_machines_own_public_addresses_are_refused_unless_mapped() {
+        let hosts = HostMap::parse([("mine.test", "93.184.216.34:8080")]).unwrap();
+        let rules = Rules::new(hosts).refusing(["93.184.216.34".parse().unwrap()]);
+        let own = Err(Reason::Address(AddressRange::OwnMachine));
+        for host in ["93.184.216.34", "public.test", "[::ffff:93.184.216.34]", "1572395042"] {
+            assert_eq!(route(&rules, host, 80).await, own, "{host}");
+        }
+        assert_eq!(route(&rules, "mixed.test", 80).await, Ok(vec!["[2606:4700::1]:80".to_owned()]));
+        assert_eq!(route(&rules, "mine.test", 80).await, Ok(vec!["93.184.216.34:8080".to_owned()]));
+    }
+
+    #[test]
+    fn what_is_refused_anyway_is_known_without_a_lookup() {
+        let rules = Rules::new(HostMap::parse([("localhost", "127.0.0.1:7000")]).unwrap());
+        for (host, port, expected) in [
+            ("127.1", 80, Some(Reason::Address(AddressRange::Loopback))),
+            ("[::1]", 80, Some(Reason::Address(AddressRange::Loopback))),
+            ("10.0.0.1", 443, Some(Reason::Address(AddressRange::Private))),
+            ("a.localhost", 80, Some(Reason::Name(AddressRange::Loopback))),
+            ("metadata.google.internal", 80, Some(Reason::Name(AddressRange::Metadata))),
+            ("public.test", 25, Some(Reason::Port)),
+            ("a b", 80, Some(Reason::Malformed)),
+            ("localhost", 80, None),
+            ("public.test", 443, None),
+            ("private.test", 443, None),
+        ] {
+            assert_eq!(rules.refusal(host, port), expected, "{host}:{port}");
+        }
+    }
+
     #[test]
     fn a_name_with_very_many_addresses_is_cut_short() {
         let many: Vec<IpAddr> = (1..=200).map(|n| IpAddr::from([93, 184, 216, n])).collect();
-        assert_eq!(permitted(&many, 80).unwrap().addresses.len(), MAX_ADDRESSES);
+        assert_eq!(Rules::default().permitted(&many, 80).unwrap().addresses.len(), MAX_ADDRESSES);
     }
 }

@@ -1,10 +1,11 @@
 //! Listening on a session's socket, and ending with it.
 
-use crate::exchange::{ProxyContext, serve_connection};
+use crate::exchange::{ProxyContext, Sealing, serve_connection};
 use crate::ledger::{Ledger, RequestSummary};
+use crate::limiter::TrafficLimiter;
 use crate::resolve::Resolver;
-use crate::{EgressFailure, LedgerSnapshot, Options, Reason, Rules};
-use std::sync::Arc;
+use crate::{EgressFailure, Interception, LedgerBatch, LedgerSnapshot, Options, Reason, Rules, Seal};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
@@ -14,29 +15,53 @@ use tokio::task::{JoinHandle, JoinSet};
 #[derive(Debug)]
 pub struct Egress {
     ledger: Arc<Ledger>,
+    seal: Arc<OnceLock<Arc<Seal>>>,
     task: JoinHandle<()>,
 }
 
-/// Serves one session on its socket, until the returned value is dropped.
-pub fn serve(listener: UnixListener, rules: Arc<Rules>, options: Options) -> Egress {
+/// Serves one session on its socket, until the returned value is dropped. Without an `interception` no TLS connection
+/// is looked into, whatever is sealed.
+pub fn serve(
+    listener: UnixListener,
+    rules: Arc<Rules>,
+    options: Options,
+    interception: Option<Interception>,
+) -> Egress {
     let resolver = Resolver::system(options.lookup_timeout);
-    serve_with(listener, rules, options, resolver)
+    serve_with(listener, rules, options, interception, resolver)
 }
 
 pub(crate) fn serve_with(
     listener: UnixListener,
     rules: Arc<Rules>,
     options: Options,
+    interception: Option<Interception>,
     resolver: Resolver,
 ) -> Egress {
     let ledger = Arc::new(Ledger::new(options.ledger_entries));
-    let context = ProxyContext { rules, options, resolver, ledger: Arc::clone(&ledger) };
-    Egress { ledger, task: tokio::spawn(accept(listener, Arc::new(context))) }
+    let limiter = Arc::new(TrafficLimiter::new(&options));
+    let seal = Arc::new(OnceLock::new());
+    let sealing = Sealing { interception, seal: Arc::clone(&seal) };
+    let context = ProxyContext { rules, options, resolver, ledger: Arc::clone(&ledger), limiter, sealing };
+    Egress { ledger, seal, task: tokio::spawn(accept(listener, Arc::new(context))) }
 }
 
 impl Egress {
+    /// Seals the session's credentials, before its first page; until then nothing is intercepted. A session is sealed
+    /// once: another seal changes nothing.
+    pub fn set_seal(&self, seal: Arc<Seal>) {
+        if !Arc::ptr_eq(self.seal.get_or_init(|| Arc::clone(&seal)), &seal) {
+            tracing::error!("a session was sealed twice; the first seal stays");
+        }
+    }
+
     pub fn ledger(&self) -> LedgerSnapshot {
         self.ledger.snapshot()
+    }
+
+    /// The ledger for those who record it.
+    pub fn journal(&self) -> LedgerJournal {
+        LedgerJournal(Arc::clone(&self.ledger))
     }
 
     /// Why the latest request to a host failed; `None` if it did not.
@@ -47,6 +72,32 @@ impl Egress {
     /// The latest request of the session, if it failed.
     pub fn newest_failure(&self) -> Option<EgressFailure> {
         self.ledger.newest_failure()
+    }
+}
+
+/// A session's ledger as the audit log needs it. It outlives the proxy.
+#[derive(Clone, Debug)]
+pub struct LedgerJournal(Arc<Ledger>);
+
+impl LedgerJournal {
+    /// What begins from now on is caused by the session's action of this number.
+    pub fn set_action(&self, number: u32) {
+        self.0.set_action(number);
+    }
+
+    /// Takes up to `most` entries that the audit log does not have yet.
+    pub fn take_batch(&self, most: usize) -> LedgerBatch {
+        self.0.take_batch(most)
+    }
+
+    /// Resolves when many entries wait.
+    pub async fn batch_ready(&self) {
+        self.0.batch_ready().await;
+    }
+
+    /// Closes every connection on the ledger, because the session has ended.
+    pub fn close(&self) {
+        self.0.close_all();
     }
 }
 

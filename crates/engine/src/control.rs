@@ -4,11 +4,11 @@ use crate::approvals::ApprovalStore;
 use crate::error::Fault;
 use crate::gate::{Gate, LONGEST_ACTION};
 use crate::logins::{self, Logins};
-use crate::provider::Provider;
 use crate::provider::sandbox::{self, SandboxProvider, SandboxSettings};
+use crate::provider::{BrowserLimits, Provider};
 use crate::record::{Anchors, RetentionRules};
-use crate::session::{RecordMode, Registry, SessionSettings};
-use crate::settings::{Config, PictureFormat, Recording, ScreenKind};
+use crate::session::{RecordMode, Registry, SessionSettings, SiteList};
+use crate::settings::{Config, EgressMode, PictureFormat, Recording, ScreenKind};
 use crate::state::State;
 use crate::storage::Storage;
 use browser::{BrowserOptions, SnapshotOptions};
@@ -16,7 +16,7 @@ use error_code::ErrorCode;
 use jail::RuntimeBackend;
 use policy::{ImageFormat, Policy, Scope};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -59,14 +59,15 @@ impl Control {
         storage: Storage,
     ) -> Result<Control, Fault> {
         raise_open_files();
-        let sandbox = SandboxProvider::start(backend, sandbox_settings(config)).await?;
+        let sandbox = SandboxProvider::start(backend, sandbox_settings(config)?).await?;
         let provider = Arc::new(Provider::Sandbox(sandbox));
         crate::memory::close()?;
         let (log, authority) = crate::record::open_log(&config.audit, state, &provider.instance())?;
         let approvals =
             ApprovalStore::open(storage.clone(), (log.clone(), authority), config.approvals()).await?;
-        let settings = settings(config, state, &log)?;
         let logins = Arc::new(Logins::open(&config.credentials, state)?);
+        let rules = Arc::new(crate::egress_setup::rules(config, &logins).await?);
+        let settings = settings(config, state, &log, rules)?;
         let registry = Arc::new(Registry::new(settings, provider.clone(), log.clone(), logins.clone()));
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
         let retention_task = crate::record::sweep_periodically(
@@ -107,6 +108,11 @@ impl Control {
 
     pub fn browser_version(&self) -> &str {
         self.provider.browser_version()
+    }
+
+    /// The limits of each session's browser.
+    pub fn limits(&self) -> BrowserLimits {
+        self.provider.limits()
     }
 
     /// Whether jails run without enforced limits, by the operator's setting.
@@ -166,9 +172,11 @@ fn transient_folder(state: &State, log: &audit::Log) -> Result<PathBuf, Fault> {
     }
 }
 
-fn sandbox_settings(config: &Config) -> SandboxSettings {
+fn sandbox_settings(config: &Config) -> Result<SandboxSettings, Fault> {
     let container = &config.container;
-    SandboxSettings {
+    let upstream_tls = egress::UpstreamTls::system(config.egress.ca_file.as_deref().map(Path::new))
+        .map_err(|error| Fault::caused(ErrorCode::ConfigValue, &error))?;
+    Ok(SandboxSettings {
         limits: jail::Limits {
             memory_bytes: container.memory_limit.bytes(),
             cpu: container.cpu_shares,
@@ -180,15 +188,18 @@ fn sandbox_settings(config: &Config) -> SandboxSettings {
         restarts: config.runtime_restart_attempts,
         token_lifetime: Duration::from_secs(config.bridge_token_seconds.0.into()),
         start_timeout: START_TIMEOUT,
+        egress: crate::egress_setup::options(config),
         display: matches!(container.display, ScreenKind::Xvfb).then_some(DISPLAY),
-    }
+        upstream_tls,
+    })
 }
 
-fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionSettings, Fault> {
-    let hosts = egress::HostMap::parse(
-        config.egress.hosts.0.iter().map(|(host, to)| (host.as_str(), to.to_string())),
-    )
-    .map_err(|e| Fault::caused(ErrorCode::ConfigValue, &e))?;
+fn settings(
+    config: &Config,
+    state: &State,
+    log: &audit::Log,
+    rules: Arc<egress::Rules>,
+) -> Result<SessionSettings, Fault> {
     let folder = state.folder();
     Ok(SessionSettings {
         lifetime: Duration::from_secs(config.session_timeout.0.min(config.max_session_minutes * 60).into()),
@@ -197,7 +208,12 @@ fn settings(config: &Config, state: &State, log: &audit::Log) -> Result<SessionS
         restarts: config.runtime_restart_attempts,
         action_timeout: Duration::from_secs(config.action_timeout.0.into()),
         health_interval: config.health_interval.duration(),
-        egress: Arc::new(egress::Rules::new(hosts)),
+        egress: rules,
+        sites: matches!(config.egress.mode, EgressMode::Allowlist).then(|| SiteList {
+            navigation: config.egress.allow.clone(),
+            resources: config.egress.allow_resources.clone(),
+        }),
+        resources: config.egress.allow_resources.clone(),
         also_home: config.credentials.egress.clone(),
         // Each call has its own timeout; this one applies to attaching to a browser.
         browser: BrowserOptions {

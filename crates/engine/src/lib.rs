@@ -2,6 +2,7 @@
 
 pub mod approvals;
 pub mod control;
+mod egress_setup;
 pub mod error;
 pub mod gate;
 pub mod html;

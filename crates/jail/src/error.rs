@@ -103,7 +103,9 @@ impl JailError {
     pub fn hint(&self) -> String {
         match self {
             JailError::BadId(_) => "Choose another id.".to_owned(),
-            JailError::BubblewrapMissing => "Run: apt-get install bubblewrap".to_owned(),
+            JailError::BubblewrapMissing => {
+                "Run: apt-get install bubblewrap (or dnf install, pacman -S)".to_owned()
+            }
             JailError::BubblewrapOld { .. } => {
                 "Run: apt-get update && apt-get install bubblewrap (the security updates of Debian 12 and \
                  Ubuntu 22.04 have it)"

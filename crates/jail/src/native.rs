@@ -157,7 +157,7 @@ impl RuntimeBackend for NativeOptions {
     }
 }
 
-/// The newest template, built now if there is none, and checked file by file.
+/// The newest template, built now if there is none, and checked file by file if any was changed since the last check.
 pub fn verified_template(options: &NativeOptions) -> Result<Template, TemplateError> {
     let store = Store::open(&options.templates)?;
     let flavour = options.flavour;
@@ -169,7 +169,7 @@ pub fn verified_template(options: &NativeOptions) -> Result<Template, TemplateEr
         }
         found => found?,
     };
-    template.verify()?;
+    template.verify_if_changed()?;
     Ok(template)
 }
 

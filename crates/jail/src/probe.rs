@@ -6,6 +6,7 @@ use crate::spawn::{Launch, launch};
 use crate::wait::wait_for_tool;
 use crate::{CgroupChoice, Enforcement, InstanceId, JailError, bwrap};
 use rustix::process::geteuid;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::path::Path;
@@ -38,12 +39,38 @@ pub fn probe_host(cgroup: &CgroupChoice) -> HostProbe {
     }
 }
 
-/// Makes the namespaces of a jail, around a program that does nothing.
+/// Makes the namespaces of a jail, and in there those that Chromium makes for its own sandbox, around a program that does
+/// nothing. Some machines allow only the outer ones.
 pub(crate) fn try_namespaces(program: &Path) -> Result<(), JailError> {
+    let chromium: [&OsStr; 7] = [
+        program.as_os_str(),
+        OsStr::new("--unshare-user"),
+        OsStr::new("--unshare-pid"),
+        OsStr::new("--unshare-net"),
+        OsStr::new("--ro-bind"),
+        OsStr::new("/"),
+        OsStr::new("/"),
+    ];
+    let read = |path: &str| fs::read_to_string(path).ok();
+    if let Some(stderr) = run_isolated(program, &[])? {
+        return Err(forbidden(&stderr, read));
+    }
+    match run_isolated(program, &chromium)? {
+        Some(stderr) => {
+            let stderr = format!("inside a jail, where Chromium's own sandbox needs them: {stderr}");
+            Err(forbidden(&stderr, read))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Runs a program that does nothing in the namespaces of a jail, behind `prefix`; what bubblewrap says if that fails.
+fn run_isolated(program: &Path, prefix: &[&OsStr]) -> Result<Option<String>, JailError> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(JailError::system("making a pipe"))?;
     let mut command = Command::new(program);
-    command.args(bwrap::isolation()).args(["--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/true"]);
+    command.args(bwrap::isolation()).args(["--ro-bind", "/", "/", "--proc", "/proc", "--"]);
+    command.args(prefix).arg("/bin/true");
     let user = if geteuid().is_root() { Some(random_user()?) } else { None };
     let mut child = launch(Launch {
         command,
@@ -60,11 +87,7 @@ pub(crate) fn try_namespaces(program: &Path) -> Result<(), JailError> {
         .take(4096)
         .read_to_end(&mut stderr)
         .map_err(JailError::system("hearing bubblewrap"))?;
-    if status.success() {
-        return Ok(());
-    }
-    let stderr = String::from_utf8_lossy(&stderr);
-    Err(forbidden(stderr.trim(), |path| fs::read_to_string(path).ok()))
+    Ok((!status.success()).then(|| String::from_utf8_lossy(&stderr).trim().to_owned()))
 }
 
 /// The setting that most likely stands in the way, with the command that changes it.
@@ -88,7 +111,7 @@ fn forbidden(stderr: &str, read: impl Fn(&str) -> Option<String>) -> JailError {
     JailError::NamespacesForbidden {
         why: stderr.to_owned(),
         fix: "In a container, allow user namespaces (Docker: --security-opt seccomp=unconfined \
-               --security-opt apparmor=unconfined); elsewhere, look at the kernel's log: dmesg | tail"
+               --security-opt apparmor=unconfined); in a chroot the kernel allows none; elsewhere, look at the kernel's log: dmesg | tail"
             .to_owned(),
     }
 }

@@ -191,3 +191,23 @@ fn where_namespaces_are_forbidden_the_error_says_so() {
         assert!(said.contains("namespaces_forbidden "), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn where_only_the_outer_namespaces_are_allowed_the_error_names_chromiums_sandbox() {
+    // The real bubblewrap, told to allow no further user namespaces inside.
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+    let wrapper = folder.path().join("bwrap");
+    let script = "#!/bin/sh\ncase $* in *--unshare-user*) set -- --disable-userns \"$@\" ;; esac\nexec /usr/bin/bwrap \"$@\"\n";
+    fs::write(&wrapper, script).unwrap();
+    fs::set_permissions(&wrapper, Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.path().display(), std::env::var("PATH").unwrap());
+    let mut command = Command::new(host_program());
+    command.args(["probe", "weaker"]).env("PATH", path);
+    let said = ask(command);
+    assert!(said.contains("namespaces_forbidden "), "{said}");
+    let mut command = Command::new(host_program());
+    command.args(["probe", "weaker"]);
+    let said = ask(command);
+    assert!(!said.contains("namespaces_forbidden"), "the machine itself allows both: {said}");
+}

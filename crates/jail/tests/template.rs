@@ -6,10 +6,11 @@ mod common;
 use common::seen::seen;
 use common::{host_program, options, probe_program, scratch};
 use jail::template::{BuildOptions, Difference, Flavour, Store, Template, TemplateError};
-use std::fs::{self, Permissions};
-use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::fs::{self, FileTimes, Permissions};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 fn only(store: &Store) -> Template {
     let mut list = store.list().unwrap();
@@ -104,6 +105,55 @@ fn every_kind_of_change_is_found() {
         alter(template.root());
         assert_eq!(differences(&template), [expected], "{what}");
     }
+}
+
+/// Waits until a tree counts as settled, and has it recorded as verified.
+fn record_verified(template: &Template) -> PathBuf {
+    let folder = template.root().parent().unwrap();
+    let stamp = folder.with_file_name(format!(".{}.verified", template.id()));
+    let end = Instant::now() + Duration::from_secs(60);
+    while !stamp.exists() {
+        assert!(Instant::now() < end, "never recorded");
+        template.verify_if_changed().unwrap();
+    }
+    stamp
+}
+
+#[test]
+fn a_verified_template_is_read_again_once_a_file_was_changed() {
+    let (_folder, store) = scratch();
+    let template = only(&store);
+    let path = template.root().join("etc/passwd");
+    unlink(&path);
+    let stamp = record_verified(&template);
+    // What was recorded is believed: this record is of other attributes, and the next check writes its own.
+    let recorded = fs::read_to_string(&stamp).unwrap();
+    fs::write(&stamp, "other").unwrap();
+    template.verify_if_changed().unwrap();
+    assert_eq!(fs::read_to_string(&stamp).unwrap(), recorded);
+
+    // The same length and the same times; the change time gives it away.
+    let times = fs::metadata(&path).unwrap();
+    let times =
+        FileTimes::new().set_modified(times.modified().unwrap()).set_accessed(times.accessed().unwrap());
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[0] ^= 1;
+    fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+    let file = fs::File::options().write(true).open(&path).unwrap();
+    file.write_all_at(&bytes, 0).unwrap();
+    file.set_times(times).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
+    let error = template.verify_if_changed().unwrap_err();
+    assert_eq!(seen(error.code()), "template_altered", "{error}");
+
+    // A record that others may write does not count.
+    bytes[0] ^= 1;
+    file.write_all_at(&bytes, 0).unwrap();
+    fs::remove_file(&stamp).unwrap();
+    let stamp = record_verified(&template);
+    fs::set_permissions(&stamp, Permissions::from_mode(0o666)).unwrap();
+    template.verify_if_changed().unwrap();
+    assert_eq!(fs::metadata(&stamp).unwrap().mode() & 0o777, 0o644);
 }
 
 #[test]

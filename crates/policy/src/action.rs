@@ -139,6 +139,16 @@ impl Action {
         !self.class().is_passive() && !matches!(self, Action::Navigate(_))
     }
 
+    /// The texts that the action puts into a page or into an address.
+    pub fn sent_texts(&self) -> Vec<&str> {
+        match self {
+            Action::Navigate(navigate) => vec![navigate.url.as_str()],
+            Action::Type(typing) => vec![&typing.text],
+            Action::Dialog(answer) => answer.text.iter().map(String::as_str).collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The element that the action is aimed at, if any.
     pub fn target(&self) -> Option<&Target> {
         match self {

@@ -1,11 +1,10 @@
 //! The assessment: an action's risk, the rule that found it, the evidence, and what is decided.
 
-use crate::domains::first_match;
+use crate::domains::{first_allowing, first_match};
 use crate::evidence::Evidence;
 use crate::rules::{Refusal, RuleContext, evaluate};
 use crate::settings::DomainLimits;
-use crate::url::host_of;
-use crate::{Action, DecisionKind, Facts, Policy, Risk, RiskResponse, RuleName, SessionMode};
+use crate::{Action, DecisionKind, Endpoint, Facts, Policy, Risk, RiskResponse, RuleName, SessionMode};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -73,9 +72,9 @@ impl Policy {
         mode: SessionMode,
         evidence: &mut Vec<Evidence>,
     ) -> DecisionKind {
-        let hosts = hosts(action, facts);
-        for host in &hosts {
-            if let Some(pattern) = first_match(&self.settings.sensitive, host) {
+        let endpoints = endpoints(action, facts);
+        for endpoint in endpoints.iter().flatten() {
+            if let Some(pattern) = first_match(&self.settings.sensitive, &endpoint.host) {
                 evidence.push(Evidence::new("sensitive domain", pattern.as_str()));
                 return DecisionKind::Ask;
             }
@@ -84,8 +83,9 @@ impl Policy {
             evidence.push(Evidence::new("session", "clean"));
             return DecisionKind::Allow;
         }
-        let trusted: Option<Vec<_>> =
-            hosts.iter().map(|host| first_match(&self.settings.trusted, host)).collect();
+        let trusted =
+            |endpoint: &Option<Endpoint>| first_allowing(&self.settings.trusted, endpoint.as_ref()?);
+        let trusted: Option<Vec<_>> = endpoints.iter().map(trusted).collect();
         match trusted.as_deref() {
             Some([first, ..]) => {
                 evidence.push(Evidence::new("trusted domain", first.as_str()));
@@ -96,18 +96,19 @@ impl Policy {
     }
 }
 
-/// The hosts of the page, of the frame, and of where the action leads. For a navigation only the last counts.
-fn hosts(action: &Action, facts: &Facts) -> Vec<String> {
+/// Scheme, host and port of the page, of the frame, and of where the action leads. For a navigation only the last counts.
+/// `None` is an opaque origin, which is never trusted.
+fn endpoints(action: &Action, facts: &Facts) -> Vec<Option<Endpoint>> {
     if let Action::Navigate(go) = action {
-        return vec![go.url.host().to_owned()];
+        return vec![Endpoint::of(go.url.as_str())];
     }
-    let mut hosts: Vec<String> = host_of(&facts.page_url).into_iter().collect();
+    let known = |address: &str| Endpoint::of(address).map(Some);
+    let mut endpoints: Vec<Option<Endpoint>> = known(&facts.page_url).into_iter().collect();
     for element in facts.target.iter().chain(&facts.to) {
-        // An empty host matches no list: a frame with an opaque origin is never trusted.
-        hosts.push(host_of(element.origin.as_str()).unwrap_or_default());
-        hosts.extend(element.href.as_deref().and_then(host_of));
-        hosts.extend(element.form.as_ref().and_then(|form| host_of(&form.action)));
+        endpoints.push(Endpoint::of(element.origin.as_str()));
+        endpoints.extend(element.href.as_deref().and_then(known));
+        endpoints.extend(element.form.as_ref().and_then(|form| known(&form.action)));
     }
-    hosts.extend(facts.dialog.as_ref().and_then(|dialog| host_of(dialog.origin.as_str())));
-    hosts
+    endpoints.extend(facts.dialog.as_ref().and_then(|dialog| known(dialog.origin.as_str())));
+    endpoints
 }

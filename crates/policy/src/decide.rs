@@ -101,7 +101,7 @@ fn refused(refusal: Refusal, rule: RuleName, risk: Risk) -> Denial {
         ),
         Refusal::BlockedDomain => (
             "this leads to a domain that is not on the allowlist, or away from the sites of a signed-in session",
-            "Do not try another way. Only the operator can add the domain, to security.browser.domain_allowlist.",
+            "Do not try another way. Only the operator can add the domain, to security.browser.domain_allowlist or egress.allow.",
         ),
         Refusal::Credential => (
             "the text looks like a key, a token or a card number, and such are never typed by an agent",
@@ -302,12 +302,44 @@ mod tests {
     }
 
     #[test]
+    fn every_list_of_a_session_has_to_have_what_is_visited() {
+        let patterns = |names: &[&str]| names.iter().filter_map(|name| DomainPattern::parse(name)).collect();
+        let session = |added: &[&str]| SessionContext {
+            domains: patterns(added),
+            allowlists: vec![
+                patterns(&["*.shop.test", "news.test"]),
+                patterns(&["a.shop.test", "other.test"]),
+            ],
+            ..SessionContext::default()
+        };
+        for (url, added, expected) in [
+            ("https://a.shop.test/", &[][..], "allow"),
+            ("https://a.shop.test:8443/", &[], "ask https://a.shop.test:8443"),
+            ("https://b.shop.test/", &[], "ask b.shop.test"),
+            ("https://other.test/", &[], "ask other.test"),
+            ("https://other.test/", &["other.test"], "allow"),
+            ("https://a.shop.test:8443/", &["https://a.shop.test:8443"], "allow"),
+            ("http://[fe80::1]/", &[], "blocked_domain"),
+        ] {
+            let (address, wait_for) = (WebUrl::parse(url).unwrap(), Default::default());
+            let go = Action::Navigate(Navigate { url: address, wait_for });
+            let decided = match Policy::default().decide(go, Facts::default(), &session(added)) {
+                Decision::Allow(_) => "allow".to_owned(),
+                Decision::Ask(question) => format!("ask {}", question.domain().unwrap()),
+                Decision::Deny(denial) => denial.code.to_string(),
+            };
+            assert_eq!(decided, expected, "{url} {added:?}");
+        }
+    }
+
+    #[test]
     fn a_signed_in_session_needs_approval_to_leave_its_sites() {
         let patterns = |names: &[&str]| names.iter().filter_map(|name| DomainPattern::parse(name)).collect();
         let home = |domains: &[&str]| SessionContext {
             mode: crate::SessionMode::SignedIn,
             home: Some(patterns(&["shop.test", "*.shop.test"])),
             domains: patterns(domains),
+            allowlists: Vec::new(),
         };
         for (url, allowlist, session, expected) in [
             ("http://shop.test/", None, home(&[]), "allow"),
@@ -315,6 +347,10 @@ mod tests {
             ("http://news.test/", None, home(&[]), "ask"),
             ("http://news.test/", None, home(&["news.test"]), "allow"),
             ("http://shop.test/admin/", None, home(&[]), "ask"),
+            ("http://shop.test:8081/", None, home(&[]), "ask"),
+            ("https://shop.test:80/", None, home(&[]), "ask"),
+            ("http://shop.test:8081/", None, home(&["http://shop.test:8081"]), "allow"),
+            ("http://shop.test:8081/", None, home(&["https://shop.test:8081"]), "ask"),
             ("http://news.test/", Some("news.test"), home(&[]), "ask"),
             ("http://shop.test/", Some("news.test"), home(&[]), "ask"),
             ("http://news.test/", None, SessionContext::default(), "allow"),

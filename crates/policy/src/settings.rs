@@ -1,6 +1,7 @@
 //! What the operator configured, and what one session adds to it.
 
-use crate::{CustomRule, DomainPattern, RiskResponses};
+use crate::domains::first_allowing;
+use crate::{CustomRule, DomainPattern, Endpoint, RiskResponses};
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -54,6 +55,8 @@ pub struct SessionContext {
     /// The sites that a signed-in session has logins for. Leaving them needs an operator's approval, whatever the
     /// allowlist says.
     pub home: Option<Vec<DomainPattern>>,
+    /// Lists that apply to this session besides the settings' allowlist: each has to have what is visited.
+    pub allowlists: Vec<Vec<DomainPattern>>,
 }
 
 /// The domains that an action may lead to.
@@ -61,35 +64,39 @@ pub struct SessionContext {
 pub(crate) struct DomainLimits<'a> {
     allowlist: Option<&'a [DomainPattern]>,
     home: Option<&'a [DomainPattern]>,
-    /// Counts as part of both lists.
+    session_allowlists: &'a [Vec<DomainPattern>],
+    /// Counts as part of every list.
     added: &'a [DomainPattern],
 }
 
 impl<'a> DomainLimits<'a> {
-    pub const NONE: DomainLimits<'static> = DomainLimits { allowlist: None, home: None, added: &[] };
+    pub const NONE: DomainLimits<'static> =
+        DomainLimits { allowlist: None, home: None, session_allowlists: &[], added: &[] };
 
     pub fn of_settings(settings: &'a Settings) -> DomainLimits<'a> {
-        DomainLimits { allowlist: settings.allowlist.as_deref(), home: None, added: &[] }
+        DomainLimits { allowlist: settings.allowlist.as_deref(), ..DomainLimits::NONE }
     }
 
     pub fn of_session(settings: &'a Settings, session: &'a SessionContext) -> DomainLimits<'a> {
         DomainLimits {
             allowlist: settings.allowlist.as_deref(),
             home: session.home.as_deref(),
+            session_allowlists: &session.allowlists,
             added: &session.domains,
         }
     }
 
-    pub fn block(&self, host: &str) -> bool {
-        let lacks = |list: Option<&[DomainPattern]>| list.is_some_and(|list| !self.includes(list, host));
-        lacks(self.allowlist) || lacks(self.home)
+    pub fn block(&self, endpoint: &Endpoint) -> bool {
+        let own = self.session_allowlists.iter().map(Vec::as_slice);
+        let mut lists = self.allowlist.into_iter().chain(self.home).chain(own);
+        lists.any(|list| !self.includes(list, endpoint))
     }
 
-    pub fn is_home(&self, host: &str) -> bool {
-        self.home.is_some_and(|home| self.includes(home, host))
+    pub fn is_home(&self, endpoint: &Endpoint) -> bool {
+        self.home.is_some_and(|home| self.includes(home, endpoint))
     }
 
-    fn includes(&self, list: &[DomainPattern], host: &str) -> bool {
-        list.iter().chain(self.added).any(|pattern| pattern.matches(host))
+    fn includes(&self, list: &[DomainPattern], endpoint: &Endpoint) -> bool {
+        first_allowing(list, endpoint).or_else(|| first_allowing(self.added, endpoint)).is_some()
     }
 }

@@ -8,9 +8,6 @@ use base64::{
 };
 use zeroize::Zeroizing;
 
-/// An encoded form that is shorter stands in too many texts by chance.
-const SHORTEST_ENCODED: usize = 8;
-
 /// Every three bytes are four characters of base64, so there are three ways to begin within them.
 pub(crate) const BASE64_SHIFTS: std::ops::Range<usize> = 0..3;
 
@@ -20,18 +17,9 @@ pub(crate) enum Alphabet {
     UrlSafe,
 }
 
-/// Where an encoded form ends.
-#[derive(Clone, Copy)]
-pub(crate) enum End {
-    /// With the last character that depends on the text alone: anything may follow it.
-    Inside,
-    /// With the padding: nothing follows the text.
-    Padded,
-}
-
-/// The base64 of the bytes where `shift` other bytes stand before them, from the first character that depends on
-/// them alone.
-pub(crate) fn base64(bytes: &[u8], shift: usize, alphabet: Alphabet, end: End) -> Zeroizing<String> {
+/// The base64 of the bytes where `shift` other bytes stand before them, from the first to the last character that depends
+/// on them alone: anything may follow.
+pub(crate) fn base64(bytes: &[u8], shift: usize, alphabet: Alphabet) -> Zeroizing<String> {
     let mut shifted = Zeroizing::new(Vec::with_capacity(shift + bytes.len()));
     shifted.resize(shift, 0);
     shifted.extend_from_slice(bytes);
@@ -40,10 +28,7 @@ pub(crate) fn base64(bytes: &[u8], shift: usize, alphabet: Alphabet, end: End) -
         Alphabet::UrlSafe => BASE64_URL_SAFE.encode(&*shifted),
     });
     let first = (shift * 8).div_ceil(6);
-    let last = match end {
-        End::Inside => shifted.len() * 8 / 6,
-        End::Padded => whole.len(),
-    };
+    let last = shifted.len() * 8 / 6;
     Zeroizing::new(whole.get(first..last).unwrap_or_default().to_owned())
 }
 
@@ -65,25 +50,6 @@ pub fn address_forms(text: &str) -> [String; 3] {
     [text.to_owned(), form, script]
 }
 
-/// A secret as it is drawn in a page whose escapes are undone: itself, with the blanks of a query, in hex, and in
-/// base64 wherever in a longer text it stands.
-pub(crate) fn drawn_forms(secret: &str) -> Vec<Zeroizing<String>> {
-    let mut forms = vec![Zeroizing::new(secret.to_owned())];
-    if secret.contains(char::is_whitespace) {
-        forms.push(Zeroizing::new(secret.replace(char::is_whitespace, "+")));
-    }
-    let mut encoded = vec![hex(secret.as_bytes())];
-    for shift in BASE64_SHIFTS {
-        for alphabet in [Alphabet::Standard, Alphabet::UrlSafe] {
-            for end in [End::Padded, End::Inside] {
-                encoded.push(base64(secret.as_bytes(), shift, alphabet, end));
-            }
-        }
-    }
-    forms.extend(encoded.into_iter().filter(|form| form.len() >= SHORTEST_ENCODED));
-    forms
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,13 +62,12 @@ mod tests {
                 [(Alphabet::Standard, &BASE64_STANDARD), (Alphabet::UrlSafe, &BASE64_URL_SAFE)]
             {
                 let whole = engine.encode(format!("{before}{secret}{after}"));
-                let form = base64(secret.as_bytes(), before.len() % 3, alphabet, End::Inside);
+                let form = base64(secret.as_bytes(), before.len() % 3, alphabet);
                 assert!(whole.contains(&*form), "{whole}: {}", *form);
             }
         }
-        assert_eq!(*base64(b"hunter2", 0, Alphabet::Standard, End::Padded), "aHVudGVyMg==");
-        assert_eq!(*base64(b"hunter2", 0, Alphabet::Standard, End::Inside), "aHVudGVyM");
-        assert!(base64(b"", 1, Alphabet::Standard, End::Inside).is_empty());
+        assert_eq!(*base64(b"hunter2", 0, Alphabet::Standard), "aHVudGVyM");
+        assert!(base64(b"", 1, Alphabet::Standard).is_empty());
     }
 
     #[test]

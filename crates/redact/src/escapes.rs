@@ -3,15 +3,6 @@
 /// Between `&` and `;`.
 const LONGEST_NAME: usize = 32;
 
-/// What stands for a named character reference that is not in the short list here.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum UnknownName {
-    /// A blank: most of them are punctuation, which a search for letters and digits ignores.
-    Blank,
-    /// Itself: a text without its blanks has `&…;` that is no reference.
-    Kept,
-}
-
 /// What an escape stands for.
 pub(crate) enum Unescaped {
     Byte(u8),
@@ -26,8 +17,15 @@ pub(crate) fn percent(rest: &[u8]) -> Option<(Unescaped, usize)> {
     Some((Unescaped::Byte(number(rest.get(1..3)?, 16)? as u8), 3))
 }
 
-/// `&#65;`, `&#x41;`, `&amp;`.
-pub(crate) fn entity(rest: &[u8], unknown: UnknownName) -> Option<(Unescaped, usize)> {
+/// The byte that a percent escape at the beginning stands for.
+pub(crate) fn escaped_byte(text: &str) -> Option<u8> {
+    let digits = text.strip_prefix('%')?.get(..2)?;
+    digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| u8::from_str_radix(digits, 16).ok()).flatten()
+}
+
+/// `&#65;`, `&#x41;`, `&amp;`. A name that is not in the short list here counts as a blank: most of them are punctuation,
+/// which a search for letters and digits ignores.
+pub(crate) fn entity(rest: &[u8]) -> Option<(Unescaped, usize)> {
     let window = &rest[1..rest.len().min(LONGEST_NAME)];
     let end = window.iter().position(|byte| *byte == b';')?;
     let (name, length) = (&window[..end], end + 2);
@@ -42,9 +40,7 @@ pub(crate) fn entity(rest: &[u8], unknown: UnknownName) -> Option<(Unescaped, us
         b"percnt" => Some((Unescaped::Byte(b'%'), length)),
         b"bsol" => Some((Unescaped::Byte(b'\\'), length)),
         b"nbsp" => Some((Unescaped::Byte(b' '), length)),
-        [_, ..] if unknown == UnknownName::Blank && name.iter().all(u8::is_ascii_alphanumeric) => {
-            Some((Unescaped::Byte(b' '), length))
-        }
+        [_, ..] if name.iter().all(u8::is_ascii_alphanumeric) => Some((Unescaped::Byte(b' '), length)),
         _ => None,
     }
 }

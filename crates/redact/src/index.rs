@@ -1,7 +1,7 @@
-//! Windows of secrets by fingerprint. How long a search takes depends neither on how many secrets there are nor on how
-//! much of them is alike.
+//! Secrets, and parts of typed texts, by fingerprint. How long a search takes depends neither on how many there are nor on
+//! how much of them is alike.
 //!
-//! Each form of a secret is cut into overlapping windows of one length. A text is read once, and at each of its symbols
+//! A form of a secret is one window; a typed text is cut into overlapping windows of one length. A text is read once, and at each of its symbols
 //! (bytes or characters) the windows that could end there are looked up: at most one for each length in use. Equal
 //! windows are one entry. No text is kept, but one window's fingerprint follows from that of its neighbour, so the table
 //! is wiped like a secret.

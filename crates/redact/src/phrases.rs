@@ -1,11 +1,12 @@
 //! Where phrases stand in what a page draws, however it writes them: in capitals, over several lines or elements, or in
-//! part. Secrets are found in their encodings too: escaped, in hex, in base64.
+//! part. Secrets are found as a [`Redactor`] finds them in text: whole, and in their encodings.
 //!
-//! A screenshot mask covers what is found. That asks for more than redaction of text does: typed text of two characters
-//! counts, punctuation counts, and the answer is a place and not a new text.
+//! A screenshot mask covers what is found. Typed text asks for more than redaction of text does: two characters count,
+//! punctuation counts, parts count, because records of it are for people who need not know it.
 
-use crate::encode;
 use crate::index::Index;
+use crate::redactor::Redactor;
+use crate::secret::Secret;
 use crate::view::{Characters, View};
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,27 +17,17 @@ const PART: usize = 12;
 const SHORT: usize = 4;
 /// A single character is on every page.
 const SHORTEST: usize = 2;
-/// Parts that are looked for; of secrets that makes about 100 KiB, of typed text ten times as much. With more, the set
-/// is too large and finds not everything.
+/// Parts that are looked for: about a megabyte of typed text. With more, the set is too large and finds not everything.
 const MOST_PARTS: usize = 1 << 20;
 
-/// Phrases to look for. They are not kept: only fingerprints of their parts are.
-#[derive(Clone)]
+/// Phrases to look for. They are not kept: only fingerprints of them are.
+#[derive(Clone, Default)]
 pub struct PhraseSet {
     typed: Arc<Parts>,
-    secrets: Arc<Parts>,
-    /// Secrets in all their encodings; to be found in text with its escapes undone.
-    encoded: Arc<Parts>,
+    secrets: Arc<Redactor>,
 }
 
 struct Parts(Index);
-
-impl Default for PhraseSet {
-    fn default() -> PhraseSet {
-        let none = Arc::new(Parts::default());
-        PhraseSet { typed: Arc::clone(&none), secrets: Arc::clone(&none), encoded: none }
-    }
-}
 
 impl PhraseSet {
     pub fn new<'a>(phrases: impl IntoIterator<Item = &'a str>) -> PhraseSet {
@@ -49,54 +40,37 @@ impl PhraseSet {
 
     /// Secrets beside the phrases, in place of those before; they are found in their encodings too.
     #[must_use]
-    pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a str>) -> PhraseSet {
-        let (mut plain, mut encoded) = (Parts::default(), Parts::default());
-        for secret in secrets {
-            plain.add(&View::of(secret).folded().characters());
-            for form in encode::drawn_forms(secret) {
-                encoded.add(&View::of(&form).folded().fully_unescaped().characters());
-            }
-        }
-        PhraseSet { secrets: Arc::new(plain), encoded: Arc::new(encoded), ..self }
+    pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a Secret>) -> PhraseSet {
+        PhraseSet { secrets: Arc::new(Redactor::new(secrets)), ..self }
     }
 
     /// The phrases of the one and the secrets of the other.
     #[must_use]
     pub fn with_secrets_of(self, other: &PhraseSet) -> PhraseSet {
-        let (secrets, encoded) = (Arc::clone(&other.secrets), Arc::clone(&other.encoded));
-        PhraseSet { secrets, encoded, ..self }
-    }
-
-    fn parts(&self) -> [&Parts; 3] {
-        [&self.typed, &self.secrets, &self.encoded]
+        PhraseSet { secrets: Arc::clone(&other.secrets), ..self }
     }
 
     pub fn is_empty(&self) -> bool {
-        self.parts().iter().all(|parts| parts.0.is_empty())
+        self.typed.0.is_empty() && self.secrets.is_empty()
     }
 
     /// There were more phrases than can be looked for.
     pub fn is_too_large(&self) -> bool {
-        self.parts().iter().any(|parts| parts.0.len() > MOST_PARTS)
+        self.typed.0.len() > MOST_PARTS
     }
 
-    /// Where any of them stands, in UTF-16 units as a script counts them, in order and apart from each other. The text is
-    /// read once for each set of parts.
+    /// Where any of them stands, in UTF-16 units as a script counts them, in order and apart from each other.
     pub fn find(&self, text: &str) -> Vec<Range<u32>> {
         let mut found: Vec<Range<u32>> = Vec::new();
         if self.is_empty() {
             return found;
         }
-        // A page's text may have millions of characters: one form of it is dropped before the next is made.
-        let folded = View::of(text).folded();
-        if !self.typed.0.is_empty() || !self.secrets.0.is_empty() {
-            let characters = folded.characters();
-            self.typed.find(&characters, &mut found);
-            self.secrets.find(&characters, &mut found);
+        if !self.typed.0.is_empty() {
+            self.typed.find(&View::of(text).folded().characters(), &mut found);
         }
-        if !self.encoded.0.is_empty() {
-            self.encoded.find(&folded.fully_unescaped().characters(), &mut found);
-        }
+        // A zero stands between texts that are apart. It is no letter, so secrets are found across it.
+        let secrets = self.secrets.find(text).into_iter();
+        found.extend(secrets.map(|found| found.range.start as u32..found.range.end as u32));
         found.sort_unstable_by_key(|range| (range.start, range.end));
         let mut apart: Vec<Range<u32>> = Vec::new();
         for range in found {
@@ -105,7 +79,7 @@ impl PhraseSet {
                 _ => apart.push(range),
             }
         }
-        in_utf16_units(text, apart)
+        in_utf16_units(text, apart.into_iter().map(|range| range.start as usize..range.end as usize))
     }
 
     pub fn is_in(&self, text: &str) -> bool {
@@ -148,11 +122,10 @@ impl Characters {
     }
 }
 
-/// Ranges of bytes, in order and on the borders of characters, in UTF-16 units.
-fn in_utf16_units(text: &str, ranges: Vec<Range<u32>>) -> Vec<Range<u32>> {
+/// Ranges of bytes, in order and on the borders of characters, in UTF-16 units as scripts count them.
+pub fn in_utf16_units(text: &str, ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Range<u32>> {
     let (mut bytes, mut units) = (0, 0);
-    let mut units_at = |place: u32| {
-        let place = place as usize;
+    let mut units_at = |place: usize| {
         units += text[bytes..place].encode_utf16().count() as u32;
         bytes = place;
         units

@@ -1,37 +1,40 @@
-//! Takes secrets out of text, however they are encoded there.
+//! Takes secrets out of text, however they are encoded there. The second line: sealed secrets are not in the browser.
 //!
 //! Text and secrets are brought to one form before they are compared: escapes (percent, HTML, JSON and JavaScript, up to
 //! three deep) are undone, and letters and digits alone are kept, in lower case. So one comparison sees through escaping,
-//! upper case, line breaks, blanks, zero-width characters and the zero bytes of UTF-16. Base64 at its three alignments
-//! and hex are further forms of each secret. Of a long secret parts are found too. The time it takes is that of reading the
-//! text a few times, whatever the secrets and whatever the text: it is the page that chooses both.
+//! upper case, separators, line breaks, zero-width characters and the zero bytes of UTF-16. Base64 at its three alignments
+//! and hex are further forms of each secret. Only whole values count: a part that is masked confirms a guess. The time it
+//! takes is that of reading the text a few times, whatever the secrets and whatever the text: the page chooses both.
 
 #[cfg(test)]
 mod tests;
 
-use crate::forms::forms_of;
+use crate::forms::{SHORTEST_COMPARED, forms_of};
 use crate::index::Index;
 use crate::redacted::Redacted;
-use crate::secret::{SHORTEST_SECRET, Secret};
-use crate::view::{self, View};
+use crate::secret::Secret;
+use crate::view::View;
 use std::borrow::Cow;
 use std::ops::Range;
 
 /// What stands in a text in place of a secret.
 pub const MASK: &str = "[redacted]";
 
-/// How much of a stream is held back: a part of a secret that straddles its end is seen within this, though a long tag
-/// stands before each of its characters.
-const HELD_BACK: usize = 12 * (view::LONGEST_TAG + 48);
-/// What is held back at most; a secret that is longer is masked in several pieces.
-const MOST_HELD: usize = 4 * HELD_BACK;
-
 /// Knows secrets, and masks them. One that knows none is [`Redactor::default`].
 pub struct Redactor {
-    /// For letters and digits alone, in lower case.
-    squeezed: Index,
-    /// For secrets with next to no letters and digits: texts are searched as they are, too.
-    literal: Index,
+    /// Secrets that the browser holds or that a site shows.
+    known: Index,
+    /// Secrets that are not in the browser. Where one is found, something is wrong.
+    sealed: Index,
+}
+
+/// A secret in a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundSecret {
+    /// In bytes.
+    pub range: Range<usize>,
+    /// It is a sealed one, which should not be anywhere.
+    pub is_sealed: bool,
 }
 
 impl Default for Redactor {
@@ -43,23 +46,23 @@ impl Default for Redactor {
 impl Redactor {
     pub fn new<'a>(secrets: impl IntoIterator<Item = &'a Secret>) -> Redactor {
         let mut redactor =
-            Redactor { squeezed: Index::new(SHORTEST_SECRET), literal: Index::new(SHORTEST_SECRET) };
+            Redactor { known: Index::new(SHORTEST_COMPARED), sealed: Index::new(SHORTEST_COMPARED) };
         redactor.learn(secrets);
         redactor
     }
 
     /// Adds secrets: what a site hands out during a session. What is known already costs nothing.
     pub fn learn<'a>(&mut self, secrets: impl IntoIterator<Item = &'a Secret>) {
-        for secret in secrets {
-            for form in forms_of(secret.expose_secret()) {
-                let index = if form.is_literal { &mut self.literal } else { &mut self.squeezed };
-                index.add(&form.bytes, form.window, form.window_starts());
-            }
-        }
+        secrets.into_iter().for_each(|secret| add(&mut self.known, secret));
+    }
+
+    /// Adds secrets that are not in the browser.
+    pub fn learn_sealed<'a>(&mut self, secrets: impl IntoIterator<Item = &'a Secret>) {
+        secrets.into_iter().for_each(|secret| add(&mut self.sealed, secret));
     }
 
     pub fn is_empty(&self) -> bool {
-        self.squeezed.is_empty() && self.literal.is_empty()
+        self.known.is_empty() && self.sealed.is_empty()
     }
 
     /// The text with every secret masked, as a value that proves it.
@@ -83,7 +86,7 @@ impl Redactor {
         }
         let mut out = String::with_capacity(text.len());
         let mut from = 0;
-        for range in found {
+        for FoundSecret { range, .. } in found {
             out.push_str(&text[from..range.start]);
             out.push_str(MASK);
             from = range.end;
@@ -96,81 +99,89 @@ impl Redactor {
         !self.find(text).is_empty()
     }
 
-    /// For text that comes in pieces.
-    pub fn stream(&self) -> RedactedStream<'_> {
-        RedactedStream { redactor: self, held: String::new(), due: 2 * HELD_BACK }
-    }
-
     /// Where secrets stand in the text: in order, apart from each other.
-    fn find(&self, text: &str) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
+    pub fn find(&self, text: &str) -> Vec<FoundSecret> {
+        let mut found: Vec<FoundSecret> = Vec::new();
         if self.is_empty() {
             return found;
         }
         for view in View::all(text) {
             let squeezed = view.squeezed();
-            found.extend(self.squeezed.search(squeezed.bytes()).into_iter().map(|at| squeezed.source(at)));
-            if !self.literal.is_empty() {
-                let seen = view.seen();
-                found.extend(self.literal.search(seen.bytes()).into_iter().map(|at| seen.source(at)));
+            for (index, is_sealed) in [(&self.known, false), (&self.sealed, true)] {
+                let ranges = index.search(squeezed.bytes()).into_iter();
+                found.extend(ranges.map(|at| FoundSecret { range: squeezed.source(at), is_sealed }));
             }
         }
-        found.sort_by_key(|range| (range.start, range.end));
-        let mut merged: Vec<Range<usize>> = Vec::new();
-        for range in found {
+        found.sort_by_key(|found| (found.range.start, found.range.end));
+        let mut merged: Vec<FoundSecret> = Vec::new();
+        for next in found {
             match merged.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => merged.push(range),
+                Some(last) if next.range.start <= last.range.end => {
+                    last.range.end = last.range.end.max(next.range.end);
+                    last.is_sealed |= next.is_sealed;
+                }
+                _ => merged.push(next),
             }
         }
         merged
     }
-}
 
-/// Text that comes in pieces. The end of it is held back until it is known that no secret begins there.
-pub struct RedactedStream<'a> {
-    redactor: &'a Redactor,
-    held: String,
-    /// It is searched when it is longer than this: once for so much that is new, however small the pieces are.
-    due: usize,
-}
-
-impl RedactedStream<'_> {
-    /// Takes a piece; gives what may go out.
-    pub fn push(&mut self, piece: &str) -> String {
-        self.held.push_str(piece);
-        if self.held.len() <= self.due {
-            return String::new();
+    /// Where secrets stand in fragments that a page shows beside each other: cells, lines, list items, inputs. A secret
+    /// may be split over any number of them. Each fragment has its own list, in bytes of that fragment.
+    pub fn find_in_fragments(&self, fragments: &[&str]) -> Vec<Vec<FoundSecret>> {
+        let mut shares = vec![Vec::new(); fragments.len()];
+        if self.is_empty() {
+            return shares;
         }
-        let mut cut = self.held.len() - HELD_BACK;
-        while !self.held.is_char_boundary(cut) {
-            cut -= 1;
+        let joined = JoinedFragments::new(fragments);
+        for FoundSecret { range, is_sealed } in self.find(joined.text()) {
+            joined.split(range, |fragment, range| shares[fragment].push(FoundSecret { range, is_sealed }));
         }
-        let found = self.redactor.find(&self.held);
-        if let Some(across) = found.iter().find(|range| range.start < cut && range.end > cut) {
-            cut = if self.held.len() - across.start > MOST_HELD { across.end } else { across.start };
-        }
-        let mut out = String::with_capacity(cut);
-        let mut from = 0;
-        for range in found.into_iter().take_while(|range| range.start < cut) {
-            out.push_str(&self.held[from..range.start]);
-            out.push_str(MASK);
-            from = range.end;
-        }
-        out.push_str(&self.held[from.min(cut)..cut]);
-        self.held.drain(..cut);
-        self.due = self.held.len() + HELD_BACK;
-        out
-    }
-
-    /// The rest.
-    pub fn finish(self) -> String {
-        self.redactor.mask(&self.held).into_owned()
+        shares
     }
 }
 
-impl Drop for RedactedStream<'_> {
-    fn drop(&mut self) {
-        zeroize::Zeroize::zeroize(&mut self.held);
+fn add(index: &mut Index, secret: &Secret) {
+    for form in forms_of(secret.expose_secret()) {
+        index.add(&form, form.len(), 0..1);
+    }
+}
+
+/// Fragments of text as one, each in a line of its own.
+pub struct JoinedFragments {
+    text: String,
+    /// Where each fragment ends in the text.
+    ends: Vec<usize>,
+}
+
+impl JoinedFragments {
+    pub fn new(fragments: &[&str]) -> JoinedFragments {
+        let mut text = String::with_capacity(fragments.iter().map(|fragment| fragment.len() + 1).sum());
+        let mut ends = Vec::with_capacity(fragments.len());
+        for fragment in fragments {
+            text.push_str(fragment);
+            ends.push(text.len());
+            text.push('\n');
+        }
+        JoinedFragments { text, ends }
+    }
+
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The shares that the fragments have in a range of the text: each with the fragment's number and in its own bytes.
+    pub fn split(&self, range: Range<usize>, mut share: impl FnMut(usize, Range<usize>)) {
+        let first = self.ends.partition_point(|end| *end <= range.start);
+        for (fragment, end) in self.ends.iter().enumerate().skip(first) {
+            let start = fragment.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
+            if start >= range.end {
+                return;
+            }
+            let part = range.start.max(start)..range.end.min(*end);
+            if !part.is_empty() {
+                share(fragment, part.start - start..part.end - start);
+            }
+        }
     }
 }

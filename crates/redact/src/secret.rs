@@ -4,8 +4,10 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::{Deserialize, Deserializer};
 use zeroize::Zeroizing;
 
-/// A shorter secret is not distinguishable from ordinary text, and is not looked for.
-pub const SHORTEST_SECRET: usize = 6;
+/// A shorter value is never swapped for its placeholder inside a page: it would stand there by chance, too.
+pub const SHORTEST_SWAPPED: usize = 8;
+/// Neither is one with fewer letters and digits.
+pub(crate) const MIN_LETTERS_AND_DIGITS: usize = 6;
 
 /// A secret text: a cookie's value, a password, a token, a key.
 ///

@@ -1,6 +1,6 @@
 //! A text brought to the form in which it is compared, with each byte's place in the source.
 
-use crate::escapes::{self, Unescaped, UnknownName};
+use crate::escapes::{self, Unescaped};
 use std::ops::Range;
 use zeroize::Zeroizing;
 
@@ -37,7 +37,7 @@ impl View {
     pub(crate) fn all(text: &str) -> Vec<View> {
         let mut views = vec![View::of(text)];
         while views.len() <= DEEPEST {
-            let Some(next) = views.last().and_then(|last| last.unescaped(UnknownName::Blank)) else { break };
+            let Some(next) = views.last().and_then(View::unescaped) else { break };
             views.push(next);
         }
         let without_tags: Vec<View> = views.iter().filter_map(View::without_tags).collect();
@@ -75,15 +75,6 @@ impl View {
         })
     }
 
-    /// The text as it is, without characters that leave no trace.
-    pub(crate) fn seen(&self) -> View {
-        self.of_characters(|character, push| {
-            if !is_invisible(character) {
-                push(character);
-            }
-        })
-    }
-
     /// The text without capitals, white space and what is invisible. A zero stands between texts that are apart.
     pub(crate) fn folded(&self) -> View {
         let fold = |character: char, push: &mut dyn FnMut(char)| {
@@ -94,18 +85,6 @@ impl View {
         };
         // Bytes that are no UTF-8 came out of an address that is older than that: Latin-1.
         self.map_characters(fold, |byte| Some(char::from(byte)))
-    }
-
-    /// A folded text with its escapes undone, and those that come out of it.
-    pub(crate) fn fully_unescaped(self) -> View {
-        let mut view = self;
-        for _ in 0..DEEPEST {
-            match view.unescaped(UnknownName::Kept) {
-                Some(next) => view = next.folded(),
-                None => break,
-            }
-        }
-        view
     }
 
     pub(crate) fn characters(&self) -> Characters {
@@ -153,7 +132,7 @@ impl View {
     }
 
     /// With percent, HTML, JSON and JavaScript escapes undone; `None` if there are none.
-    fn unescaped(&self, unknown: UnknownName) -> Option<View> {
+    fn unescaped(&self) -> Option<View> {
         let mut out = View::with_room(self.bytes.len());
         let mut at = 0;
         let mut changed = false;
@@ -161,7 +140,7 @@ impl View {
             let rest = &self.bytes[at..];
             let undone = match byte {
                 b'%' => escapes::percent(rest),
-                b'&' => escapes::entity(rest, unknown),
+                b'&' => escapes::entity(rest),
                 b'\\' => escapes::backslash(rest),
                 _ => None,
             };
@@ -239,6 +218,15 @@ pub fn is_invisible(character: char) -> bool {
 mod tests {
     use super::*;
 
+    /// With all escapes undone, and then folded.
+    fn unescaped(text: &str) -> Characters {
+        let mut view = View::of(text);
+        for _ in 0..DEEPEST {
+            view = view.unescaped().unwrap_or(view);
+        }
+        view.folded().characters()
+    }
+
     #[test]
     fn escapes_are_undone_with_their_places_and_what_is_none_stays() {
         for (text, expected) in [
@@ -250,14 +238,14 @@ mod tests {
             ("%F0%9F%A6%93", "🦓"),
             ("100%, %zz %2", "100%,%zz%2"),
             ("a&amp;amp;b &lt;&#47;&#x2F;&quot;", "a&b<//\""),
-            ("a & b; &unknown;", "a&b;&unknown;"),
+            ("a & b; &unknown;", "a&b;"),
             ("&#x110000;&#;&#x;", "&#x110000;&#;&#x;"),
             (r#"a\/b\"c\\d\u0041\u{1f993}\x2f\n"#, "a/b\"cda🦓/"),
             (r"\ud83e\udd93", "🦓"),
             (r"\ud83e", r"\ud83e"),
             (r"\", r"\"),
         ] {
-            let Characters { characters, places } = View::of(text).folded().fully_unescaped().characters();
+            let Characters { characters, places } = unescaped(text);
             assert_eq!(characters.iter().collect::<String>(), expected, "{text}");
             assert_eq!(characters.len(), places.len());
             let mut last = 0;
@@ -268,10 +256,7 @@ mod tests {
                 last = range.start;
             }
         }
-        assert_eq!(
-            View::of("x %C3%a9 y").folded().fully_unescaped().characters().places,
-            [0..1, 2..8, 9..10]
-        );
+        assert_eq!(unescaped("x %C3%a9 y").places, [0..1, 2..8, 9..10]);
     }
 
     /// A page can be one long escape, or one that never ends.
@@ -280,7 +265,7 @@ mod tests {
         let begun = std::time::Instant::now();
         for part in ["%41", "&", "\\", "%", "&#", "%25", "\\u{"] {
             let text = part.repeat(60_000 / part.len());
-            assert!(View::of(&text).folded().fully_unescaped().bytes().len() <= 60_000);
+            assert!(unescaped(&text).characters.len() <= 60_000);
         }
         assert!(begun.elapsed().as_secs() < 10, "{:?}", begun.elapsed());
     }

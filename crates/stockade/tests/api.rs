@@ -270,7 +270,7 @@ fn the_command_line_has_the_same_verbs() {
         json
     };
     let started = run(&["session", "start", "shop"]);
-    assert_eq!(started["data"]["session_name"], "shop");
+    assert_eq!(started["session_name"], "shop");
     run(&["page", "goto", "shop", "http://a.test/"]);
     for (arguments, expected) in [
         (vec!["page", "type", "shop", "Ada", "--selector", "#name"], "Ada"),

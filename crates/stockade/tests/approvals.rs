@@ -85,6 +85,17 @@ fn an_approved_action_runs_a_denied_one_does_not_and_a_timeout_denies() {
     assert_eq!(site.requests().iter().filter(|one| *one == "POST /gone").count(), 1);
     assert_eq!(until("what came of it", PATIENCE, || operator.find(&asked.id).outcome), "ok");
     let log = home.audit_log();
+    // The call that came while another question waited was not decided.
+    let turned_away: Vec<Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|event: &Value| {
+            event["result"].as_str().is_some_and(|it| it.starts_with("approval_pending:"))
+        })
+        .collect();
+    assert_eq!(turned_away.len(), 1, "{turned_away:?}");
+    assert_eq!(turned_away[0]["event_type"], "not_performed");
+    assert_eq!(turned_away[0]["decision"], Value::Null, "{turned_away:?}");
     for word in [
         "approval_asked",
         "operator alice by command_line",
@@ -349,7 +360,9 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
 #[test]
 fn three_failures_in_a_row_wait_for_a_persons_guidance() {
     let site = shop();
-    let home = home(&site, "      approvals_per_minute: 60\n");
+    let pause =
+        "      approval_timeout: 300\n      approvals_per_minute: 60\n      failures_before_pause: 3\n";
+    let home = home(&site, pause);
     let mut mcp = home.mcp();
     mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
     let operator = Operator::of(&home);
@@ -390,4 +403,33 @@ fn three_failures_in_a_row_wait_for_a_persons_guidance() {
         ended.then_some(())
     });
     assert_eq!(operator.find(&asked.id).state, ApprovalState::Ended);
+}
+
+#[test]
+fn a_pause_that_nobody_answers_ends_by_itself() {
+    let site = shop();
+    let home = home(&site, "      approval_timeout: 1\n      failures_before_pause: 3\n");
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    for _ in 0..3 {
+        assert_eq!(mcp.code("browser_click", json!({"ref": "e999"})), "stale_ref");
+    }
+    let waiting = mcp.ok("browser_pending", json!({}));
+    let id = waiting["pending"][0]["pending_id"].as_str().unwrap().to_owned();
+    let reply = mcp.ok("browser_pending", json!({"pending_id": id, "wait_seconds": 10}));
+    assert_eq!(reply["state"], "expired", "{reply}");
+    assert!(reply["notes"].to_string().contains("the session goes on"), "{reply}");
+    mcp.ok("browser_click", json!({"role": "link", "name": "Next"}));
+}
+
+#[test]
+fn failures_do_not_pause_a_session_unless_a_setting_says_so() {
+    let site = shop();
+    let home = home(&site, "      approvals_per_minute: 60\n");
+    let mut mcp = home.mcp();
+    mcp.ok("browser_navigate", json!({"url": "http://item.test/"}));
+    for _ in 0..5 {
+        assert_eq!(mcp.code("browser_click", json!({"ref": "e999"})), "stale_ref");
+    }
+    mcp.ok("browser_click", json!({"role": "link", "name": "Next"}));
 }

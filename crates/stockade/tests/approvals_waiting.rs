@@ -123,6 +123,20 @@ fn a_disconnected_client_can_fetch_its_result_and_no_other_client_can() {
     let mut other = Mcp::start(home.command(&["mcp", "--actor", "other"]));
     assert_eq!(other.code("browser_pending", json!({"pending_id": asked.id.as_str()})), "unknown_approval");
     assert_eq!(other.ok("browser_pending", json!({}))["pending"], json!([]));
+
+    // A session may be named; it narrows the list, and another session's question is not found in it.
+    let second = open(&server);
+    let of = |key: &str, session: &str| act(&server, json!({"action": "session.pending", key: session}));
+    for key in ["session", "session_id"] {
+        assert_eq!(of(key, &session)["data"]["pending"][0]["pending_id"], asked.id.as_str());
+        assert_eq!(of(key, &second)["data"]["pending"], json!([]));
+    }
+    assert_eq!(of("session", "s-none")["error"]["code"], "unknown_session");
+    let elsewhere = json!({"action": "session.pending", "session": second, "pending_id": asked.id.as_str()});
+    assert_eq!(act(&server, elsewhere)["error"]["code"], "unknown_approval");
+    other.ok("browser_open_session", json!({"session_name": "mine"}));
+    assert_eq!(other.ok("browser_pending", json!({"session_id": "mine"}))["pending"], json!([]));
+    assert_eq!(other.code("browser_pending", json!({"session_id": session})), "unknown_session");
 }
 
 #[test]

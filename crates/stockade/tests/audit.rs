@@ -41,6 +41,8 @@ fn the_log_is_followed_filtered_shown_checked_and_exported() {
     let mut line = String::new();
     BufReader::new(following.stdout.take().unwrap()).read_line(&mut line).unwrap();
     let followed: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(followed["success"], true, "{followed}");
+    let followed = &followed["data"]["events"][0];
     assert_eq!((&followed["decision"], &followed["session_id"]), (&json!("deny"), &json!(session)));
     following.kill().unwrap();
     following.wait().unwrap();
@@ -70,7 +72,7 @@ fn the_log_is_followed_filtered_shown_checked_and_exported() {
     assert_eq!((code, &unknown["error"]["code"]), (1, &json!("unknown_event")));
 
     let (code, report) = home.json(&["audit", "verify"]);
-    assert_eq!((code, &report["ok"]), (0, &json!(true)), "{report}");
+    assert_eq!((code, &report["error"]), (0, &json!(null)), "{report}");
     let csv = human(&home, &["audit", "export", "--format", "csv"]);
     assert!(csv.starts_with("chain,seq,timestamp,") && csv.lines().count() > all, "{csv}");
     assert_eq!(human(&home, &["audit", "export"]), home.audit_log());
@@ -110,16 +112,50 @@ fn write_log(state: &Path, chains: usize) -> Vec<audit::Head> {
     logs.iter().map(|log| audit::read_head(log.folder()).unwrap().unwrap()).collect()
 }
 
+#[test]
+fn the_tail_that_a_crash_leaves_is_no_manipulation_and_has_an_exit_code_of_its_own() {
+    let home = Home::new("");
+    write_log(&home.state(), 1);
+    let chain = &audit::chain_folders(&home.state().join("audit")).unwrap()[0];
+    // The writer's thread lets go of the chain a moment after the last sender, and cuts off what it did not write.
+    let lock = std::fs::File::open(chain.join("lock")).unwrap();
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    let segment = audit::segments(chain).unwrap().pop().unwrap().path;
+    let whole = std::fs::read(&segment).unwrap();
+    std::fs::write(&segment, [&whole[..], b"{\"seq\":9,\"prev\":\"00"].concat()).unwrap();
+    let (code, report) = home.json(&["audit", "verify"]);
+    let found = &report["chains"][0];
+    assert_eq!(
+        (code, &report["error"]["code"], &found["status"]),
+        (3, &json!("audit_incomplete"), &json!("incomplete_tail")),
+        "{report}"
+    );
+    assert_eq!((&found["incomplete_tail"]["bytes"], &found["bad"]), (&json!(19), &Value::Null), "{report}");
+    let text = human(&home, &["audit", "verify"]);
+    for words in ["incomplete tail, 19 bytes", "next start"] {
+        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("BAD"), "{text}");
+
+    // The same end, when the head says that the line was whole.
+    std::fs::write(&segment, &whole[..whole.len() - 10]).unwrap();
+    let (code, report) = home.json(&["audit", "verify"]);
+    assert_eq!((code, &report["chains"][0]["status"]), (1, &json!("bad")), "{report}");
+}
+
 /// The exit code of a check, what it found wrong, and how many heads it was not asked about.
 fn verified(home: &Home, arguments: &[&str]) -> (i32, String, u64) {
     let (code, answer) = home.json(&[&["audit", "verify"][..], arguments].concat());
     let left_out = answer["anchors_left_out"].as_u64().unwrap_or(0);
-    if let Some(error) = answer["error"]["code"].as_str() {
-        return (code, error.to_owned(), left_out);
-    }
-    let chains = answer["chains"].as_array().unwrap();
+    let Some(chains) = answer["chains"].as_array() else {
+        return (code, answer["error"]["code"].as_str().unwrap().to_owned(), left_out);
+    };
     let wrong: Vec<&str> = chains.iter().filter_map(|chain| chain["bad"]["message"].as_str()).collect();
-    assert_eq!((answer["ok"] == true, code), (wrong.is_empty(), i32::from(!wrong.is_empty())), "{answer}");
+    assert_eq!(
+        (answer["error"].is_null(), code),
+        (wrong.is_empty(), i32::from(!wrong.is_empty())),
+        "{answer}"
+    );
     (code, wrong.join("; "), left_out)
 }
 
@@ -168,9 +204,9 @@ fn each_head_in_an_anchor_file_has_to_be_part_of_a_log_that_is_here() {
         (&["--anchor", shared], 1, other_key, 0),
         (&["--anchor", shared, "--key", key], 0, "", 1),
         (&["--anchor", foreign], 1, other_key, 0),
-        (&["--anchor", foreign, "--key", key], 1, "bad_arguments", 0),
-        (&["--anchor", empty], 1, "bad_arguments", 0),
-        (&["--anchor", junk], 1, "bad_arguments", 0),
+        (&["--anchor", foreign, "--key", key], 2, "bad_arguments", 0),
+        (&["--anchor", empty], 2, "bad_arguments", 0),
+        (&["--anchor", junk], 2, "bad_arguments", 0),
         (&["--anchor", nowhere], 1, "audit_unreadable", 0),
         (&[first_chain, "--anchor", own], 0, "", 1),
         (&[first_chain, "--anchor", second], 1, "the chain is not here", 0),

@@ -3,6 +3,8 @@
 #[path = "common/seen.rs"]
 mod seen;
 
+use crate::cli_contract::feed;
+use crate::common::parse_reply;
 use seen::seen;
 use serde_json::Value;
 use std::fs;
@@ -13,27 +15,27 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A user with a home of their own.
-struct User {
+pub struct User {
     home: tempfile::TempDir,
 }
 
 impl User {
-    fn new() -> User {
+    pub fn new() -> User {
         User { home: tempfile::tempdir().unwrap() }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn path(&self, name: &str) -> PathBuf {
         self.home.path().join(name)
     }
 
-    fn write(&self, name: &str, text: &str) -> PathBuf {
+    pub fn write(&self, name: &str, text: &str) -> PathBuf {
         let file = self.path(name);
         fs::File::create(&file).unwrap().write_all(text.as_bytes()).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
         file
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_stockade"));
         command
             .args(arguments)
@@ -46,30 +48,33 @@ impl User {
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Output {
+    pub fn run(&self, arguments: &[&str]) -> Output {
         self.command(arguments).output().unwrap()
     }
 
     /// A run that has to work; its standard output.
-    fn ok(&self, arguments: &[&str]) -> String {
+    pub fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         stdout(&output)
     }
 
-    fn json(&self, arguments: &[&str]) -> Value {
-        serde_json::from_str(&self.ok(&[arguments, &["--json"]].concat())).unwrap()
+    /// A run that has to work; the data of its JSON.
+    pub fn json(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stdout(&output));
+        parse_reply(&output)
     }
 
     /// A run that has to fail, in both forms; the error's code.
-    fn fails(&self, arguments: &[&str], exit: i32) -> String {
+    pub fn fails(&self, arguments: &[&str], exit: i32) -> String {
         let human = self.run(arguments);
         assert_eq!(human.status.code(), Some(exit), "{arguments:?}: {}", stderr(&human));
         assert_eq!(stdout(&human), "", "{arguments:?}: errors for people go to standard error");
 
         let output = self.run(&[arguments, &["--json"]].concat());
         assert_eq!(output.status.code(), Some(exit), "{arguments:?}");
-        let error = serde_json::from_str::<Value>(&stdout(&output)).unwrap()["error"].clone();
+        let error = parse_reply(&output)["error"].clone();
         let code = seen(error["code"].as_str().unwrap()).to_owned();
         assert!(
             !error["message"].as_str().unwrap().is_empty() && !error["hint"].as_str().unwrap().is_empty()
@@ -194,7 +199,7 @@ fn config_show_says_where_each_value_came_from() {
 
     let by_variable =
         user.command(&["config", "show", "--json"]).env("STOCKADE_CONFIG", &file).output().unwrap();
-    let shown: Value = serde_json::from_str(&stdout(&by_variable)).unwrap();
+    let shown = parse_reply(&by_variable);
     assert_eq!(setting(&shown, "recording")["value"], "audit");
 }
 
@@ -244,11 +249,12 @@ fn a_bad_configuration_is_refused_with_its_line_and_a_next_step() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert_eq!(user.fails(&["config", "show", "--config", "none.yaml"], 1), "config_unreadable");
-    assert_eq!(user.fails(&["config", "show", "--set", "container.network=host"], 1), "config_value");
+    user.write("bad2.yaml", "security: {browser: {container: {network: host}}}\n");
+    assert_eq!(user.fails(&["config", "show", "--config", "bad2.yaml"], 1), "config_value");
 
     let check = user.run(&["config", "check", "bad.yaml", "--json"]);
     assert_eq!(check.status.code(), Some(1));
-    let problems = serde_json::from_str::<Value>(&stdout(&check)).unwrap()["problems"].clone();
+    let problems = parse_reply(&check)["problems"].clone();
     let found: Vec<_> = problems.as_array().unwrap().iter().map(|p| (&p["code"], &p["line"])).collect();
     assert_eq!(found, [(&"config_unknown_key".into(), &3.into()), (&"config_value".into(), &4.into())]);
 }
@@ -276,7 +282,7 @@ fn policy_test_holds_cases_against_the_rules() {
     assert_eq!(json["cases"][0]["found"]["because"][0]["value"], "Delete account");
     // JSON is read as well.
     user.write("good.json", r#"[{"action": "read", "expect": {"decision": "allow"}}]"#);
-    assert_eq!(user.json(&["policy", "test", "good.json"])["ok"], true);
+    assert_eq!(user.json(&["policy", "test", "good.json"])["wrong"], 0);
 
     let output = user.run(&["policy", "test", "bad.yaml"]);
     assert_eq!(output.status.code(), Some(1));
@@ -328,7 +334,7 @@ fn an_ignored_setting_is_reported_on_standard_error() {
     user.write("stockade.yaml", "security: {browser: {runtime_required: false}}\n");
     let output = user.run(&["config", "show", "--json"]);
     assert!(stderr(&output).contains("runtime_required"), "{}", stderr(&output));
-    let shown: Value = serde_json::from_str(&stdout(&output)).expect("standard output is JSON alone");
+    let shown = parse_reply(&output);
     assert_eq!(shown["notices"].as_array().unwrap().len(), 1);
 }
 
@@ -392,6 +398,12 @@ fn everything_for_people_fits_80_columns_and_has_no_colour_in_a_pipe() {
     let long = "a".repeat(64);
     user.ok(&["key", "make", "--tenant", &long, "--actor", &long, "--label", &"語".repeat(30)]);
     let host = format!("{}.{}.test", "b".repeat(60), "c".repeat(60));
+    for domain in [host.as_str(), "example.org"] {
+        let document =
+            format!(r#"{{"domain":"{domain}","cookies":[{{"name":"sid","value":"v-0123456789"}}]}}"#);
+        let stored = feed(&user, &["credential", "put", "--id", &domain[..9]], &document);
+        assert!(stored.status.success(), "{stored:?}");
+    }
     user.ok(&["grant", "issue", "--host", &host, "--host", "site:example.org", "--many"]);
     let table: &[&[&str]] = &[
         &["--help"],
@@ -503,17 +515,16 @@ fn credentials_go_in_by_standard_input_and_never_come_out() {
         said(&imported)
     );
 
-    let list: Value = serde_json::from_str(&user.ok(&["credential", "list", "--json"])).unwrap();
+    let list = user.json(&["credential", "list"]);
     assert_eq!(
         (&list["credentials"][0]["id"], &list["credentials"][1]["domain"]),
         (&"git".into(), &"shop.test".into())
     );
     assert!(user.ok(&["credential", "show", "git"]).contains("git.test"));
-    let other: Value =
-        serde_json::from_str(&user.ok(&["credential", "list", "--tenant", "other", "--json"])).unwrap();
+    let other = user.json(&["credential", "list", "--tenant", "other"]);
     assert_eq!(other["credentials"].as_array().unwrap().len(), 0);
 
-    let rotated: Value = serde_json::from_str(&user.ok(&["credential", "rotate-key", "--json"])).unwrap();
+    let rotated = user.json(&["credential", "rotate-key"]);
     assert_eq!((&rotated["rewrapped"], &rotated["old_keys_dropped"]), (&2.into(), &true.into()));
     user.ok(&["credential", "remove", "git"]);
 
@@ -526,7 +537,7 @@ fn credentials_go_in_by_standard_input_and_never_come_out() {
         let failed = feed(arguments, &text);
         assert_eq!(failed.status.code(), Some(1));
         assert!(!said(&failed).is_empty());
-        let error: Value = serde_json::from_str(&stdout(&failed)).unwrap();
+        let error = parse_reply(&failed);
         assert_eq!(seen(error["error"]["code"].as_str().unwrap()), code);
     }
     let state = user.path(".local/share/stockade");

@@ -2,11 +2,13 @@
 
 use crate::common;
 
-use common::machine::{PATIENCE, until};
+use common::machine::{self, PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
 use common::{Home, PROGRAM};
 use engine::approvals::Verdict;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -141,24 +143,103 @@ fn the_typescript_client_works_over_stdio_and_http() {
     check(command, "ok");
 }
 
+/// A client of the 2025 revisions does not initialize again by itself. It shows what the server says, and works once it
+/// is connected again.
 #[test]
-fn the_conformance_scenarios_that_apply_pass() {
+fn clients_are_told_what_a_restart_of_the_server_did_to_their_sessions() {
+    let home = Home::new("");
+    let mut server = home.serve(&[]);
+    let (address, url, key) = (server.address(), server.url().to_owned(), server.key().to_owned());
+    let mut in_python = Command::new(clients().join("python/bin/python"));
+    in_python.arg(script("restart.py")).args([&url, &key]);
+    let mut in_typescript = node();
+    in_typescript.arg(script("restart.mjs")).arg(clients().join("node_modules")).args([&url, &key]);
+    let mut running: Vec<_> = [in_python, in_typescript]
+        .into_iter()
+        .map(|mut command| {
+            let mut client = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+            let mut said = BufReader::new(client.stdout.take().unwrap()).lines().map(Result::unwrap);
+            assert_eq!(said.next().as_deref(), Some("ready"));
+            (client, said)
+        })
+        .collect();
+    machine::signal(server.child.id(), "TERM");
+    server.child.wait().unwrap();
+    let _next = home.serve_at(&address, &[]);
+    for (client, said) in &mut running {
+        drop(client.stdin.take());
+        let failure = said.next().unwrap();
+        assert!(failure.contains("unknown_mcp_session") && failure.contains("Reconnect"), "{failure}");
+        assert!(failure.contains("a restart of the server ends them all"), "{failure}");
+        assert_eq!(said.next().as_deref(), Some("unknown_session"));
+        assert!(client.wait().unwrap().success());
+    }
+}
+
+/// The suite of this package with these options, and the failed checks of each of its scenarios.
+fn conformance(package: &str, options: &[&str], url: &str, folder: &Path) -> Vec<(String, Vec<String>)> {
+    let results = folder.join(package.rsplit('/').next().unwrap()).join(options.join("-"));
+    let mut command = node();
+    command
+        .arg(clients().join("node_modules").join(package).join("dist/index.js"))
+        .args(["server", "--url", url, "--output-dir"])
+        .arg(&results)
+        .args(options)
+        .current_dir(folder);
+    let done = command.output().unwrap();
+    let read = std::fs::read_dir(&results);
+    let read = read.unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&done.stderr)));
+    let scenario = |entry: std::io::Result<std::fs::DirEntry>| {
+        let entry = entry.unwrap();
+        // server-NAME-2026-11-18T01-54-41-435Z
+        let name = entry.file_name().into_string().unwrap();
+        let name = name.strip_prefix("server-").unwrap();
+        let name = name[..name.len() - "-2026-11-18T01-54-41-435Z".len()].to_owned();
+        let checks = std::fs::read(entry.path().join("checks.json")).unwrap();
+        let checks: Vec<Value> = serde_json::from_slice(&checks).unwrap();
+        let failed = checks.iter().filter(|check| check["status"] == "FAILURE");
+        (name, failed.map(|check| check["id"].as_str().unwrap().to_owned()).collect())
+    };
+    read.map(scenario).collect()
+}
+
+/// The scenarios of docs/conformance.md, each with the checks that fail.
+fn documented() -> BTreeMap<String, BTreeSet<String>> {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| `")?.split_once("` | "));
+    rows.map(|(scenario, rest)| {
+        let result = rest.split(" | ").next().unwrap();
+        let failed: BTreeSet<String> = match result {
+            "passes" => BTreeSet::new(),
+            _ => result.split('`').skip(1).step_by(2).map(str::to_owned).collect(),
+        };
+        assert!(result == "passes" || !failed.is_empty(), "{scenario}: {result}");
+        (scenario.to_owned(), failed)
+    })
+    .collect()
+}
+
+#[test]
+fn the_conformance_suites_fail_where_the_docs_say_so_and_nowhere_else() {
     let home = Home::new("");
     let server = home.serve(&["--open"]);
-    for scenario in
-        ["server-initialize", "ping", "tools-list", "server-sse-multiple-streams", "dns-rebinding-protection"]
-    {
-        let mut command = node();
-        command
-            .arg(clients().join("node_modules/@modelcontextprotocol/conformance/dist/index.js"))
-            .args(["server", "--url", server.url(), "--scenario", scenario])
-            .current_dir(home.folder.path());
-        let done = command.output().unwrap();
-        let said =
-            format!("{}{}", String::from_utf8_lossy(&done.stdout), String::from_utf8_lossy(&done.stderr));
-        assert!(
-            done.status.success() && said.contains("Passed") && !said.contains("FAILURE"),
-            "{scenario}: {said}"
-        );
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (package, options, scenarios) in [
+        ("@modelcontextprotocol/conformance", &["--suite", "all"][..], 32),
+        ("conformance-alpha", &["--suite", "all"], 65),
+        ("conformance-alpha", &["--suite", "all", "--spec-version", "2025-11-25"], 33),
+        ("conformance-alpha", &["--requirements", "2026-07-28"], 50),
+    ] {
+        let results = conformance(package, options, server.url(), home.folder.path());
+        assert_eq!(results.len(), scenarios, "{package} {options:?}");
+        for (scenario, failed) in results {
+            seen.entry(scenario).or_default().extend(failed);
+        }
     }
+    let documented = documented();
+    for (scenario, failed) in &seen {
+        assert_eq!(Some(failed), documented.get(scenario), "{scenario}");
+    }
+    assert_eq!(documented.len(), seen.len(), "the docs have scenarios that the suites do not have");
 }

@@ -311,7 +311,7 @@ fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
 
 #[test]
 fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
-    let mut asking = ApprovalFixture::start("");
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n      failures_before_pause: 3\n");
     let mut person = hurried(&asking);
     let fail = |asking: &mut ApprovalFixture| {
         let missing = json!({"session_id": asking.session, "role": "button", "name": "Nowhere"});

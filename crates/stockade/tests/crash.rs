@@ -146,6 +146,56 @@ fn a_crashed_tab_is_a_crash_and_not_a_lack_of_memory() {
     assert_eq!(visit(&mut mcp, &session, "/"), None);
 }
 
+/// The first failure that is not a call's own time limit: a slow machine may notice the loss only in the next call.
+fn until_noticed(mcp: &mut Mcp, session: &str) -> String {
+    let failures = (0..4).map(|_| until_failure(mcp, session));
+    let mut noticed = failures.filter(|code| !code.starts_with("browser_action_timeout:"));
+    noticed.next().expect("four calls in a row ran into their time limit")
+}
+
+/// Without its zygote Chromium runs on, answers, and cannot start a renderer any more.
+#[test]
+fn a_browser_that_can_start_no_renderer_is_restarted() {
+    let (home, _site) = home("    runtime_restart_attempts: 2\n");
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+    kill_zygotes(&mcp);
+    assert_eq!(until_noticed(&mut mcp, &session), "browser_restarted");
+    assert_eq!(visit(&mut mcp, &session, "/"), None, "a new browser in the same session");
+    // And as often as allowed.
+    kill_zygotes(&mcp);
+    assert_eq!(until_noticed(&mut mcp, &session), "browser_restarted");
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+    kill_zygotes(&mcp);
+    assert_eq!(until_noticed(&mut mcp, &session), "session_ended:browser_lost");
+}
+
+#[test]
+fn the_health_check_notices_a_browser_that_can_start_no_renderer() {
+    let (home, _site) = home("    health_interval: 1\n");
+    let mut mcp = home.mcp();
+    let session = mcp.open();
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+    let before = browser_process(&mcp);
+    kill_zygotes(&mcp);
+    machine::until("another browser process", machine::PATIENCE, || {
+        let now = find_browser_process(&mcp)?;
+        (now != before).then_some(())
+    });
+    // It was noticed and mended without a call; the next one is told.
+    machine::until("the session to go on", machine::PATIENCE, || {
+        match mcp.call("browser_read", json!({"session_id": session})) {
+            Ok(_) => Some(()),
+            Err(error) => {
+                assert_eq!(error["code"], "browser_restarted", "{error}");
+                None
+            }
+        }
+    });
+    assert_eq!(visit(&mut mcp, &session, "/"), None);
+}
+
 #[test]
 fn a_browser_killed_from_outside_comes_back_as_often_as_allowed() {
     let (home, _site) = home("    runtime_restart_attempts: 1\n");
@@ -210,10 +260,30 @@ fn refs_and_cursors_of_a_browser_that_died_are_not_given_again() {
 }
 
 fn kill_browser(mcp: &Mcp) {
+    machine::signal(browser_process(mcp), "KILL");
+}
+
+fn browser_process(mcp: &Mcp) -> u32 {
+    find_browser_process(mcp).expect("a browser process")
+}
+
+fn find_browser_process(mcp: &Mcp) -> Option<u32> {
     let browser = family(mcp.child.id()).into_iter().find(|process| {
         process.arguments.iter().any(|a| a == "--remote-debugging-pipe")
             && process.arguments.first().is_some_and(|a| a.contains("chromium"))
             && !process.arguments.iter().any(|a| a.starts_with("--type="))
     });
-    machine::signal(browser.expect("a browser process").pid, "KILL");
+    Some(browser?.pid)
+}
+
+/// The processes that fork Chromium's renderers.
+fn kill_zygotes(mcp: &Mcp) {
+    let zygotes: Vec<_> = family(mcp.child.id())
+        .into_iter()
+        .filter(|process| process.arguments.iter().any(|argument| argument == "--type=zygote"))
+        .collect();
+    assert!(!zygotes.is_empty());
+    for zygote in zygotes {
+        machine::signal_if_there(zygote.pid, "KILL");
+    }
 }

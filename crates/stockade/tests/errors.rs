@@ -27,6 +27,12 @@ fn page_failures_have_their_codes() {
     let first = line.split_once("[ref=").unwrap().1.split_once(']').unwrap().0;
     for (tool, mut arguments, expected) in [
         ("browser_click", json!({"role": "button", "name": "Nowhere"}), "element_not_found"),
+        // A short time limit says the same.
+        (
+            "browser_click",
+            json!({"role": "button", "name": "Nowhere", "timeout_seconds": 1}),
+            "element_not_found",
+        ),
         ("browser_click", json!({"ref": "e999"}), "stale_ref"),
         ("browser_click", json!({"selector": "#hide"}), "ok"),
         ("browser_click", json!({"ref": first}), "element_not_visible"),
@@ -133,7 +139,8 @@ fn sessions_refuse_with_their_codes() {
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}).to_string();
     let stream = http::send_with(&server.address(), server.key(), "/mcp", "mcp-session-id: none\r\n", &list);
     let (status, answer) = http::answer(stream);
-    assert_eq!((status, &answer["code"]), (404, &json!("unknown_mcp_session")), "{answer}");
+    let fault = common::known(answer["error"]["data"].clone());
+    assert_eq!((status, &fault["code"]), (404, &json!("unknown_mcp_session")), "{answer}");
 }
 
 /// The code on standard error of a command that must fail.

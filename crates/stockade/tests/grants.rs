@@ -50,6 +50,15 @@ fn document(domain: &str) -> String {
 #[test]
 fn a_grant_is_issued_listed_and_revoked_and_its_token_is_shown_once() {
     let home = Home::new("");
+    for (domain, tenant) in [
+        ("github.com", "default"),
+        ("www.example.org", "default"),
+        ("a.test", "default"),
+        ("a.test", "team"),
+        ("b.test", "team"),
+    ] {
+        good(home.with_input(&["credential", "put", "--tenant", tenant], &document(domain)));
+    }
     let issued = good(home.json(&[
         "grant",
         "issue",
@@ -107,7 +116,7 @@ fn a_grant_is_issued_listed_and_revoked_and_its_token_is_shown_once() {
     let (token_line, beside) =
         (String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap());
     assert!(token_line.starts_with("gr_stockade_") && token_line.lines().count() == 1, "{token_line}");
-    assert!(beside.contains("browser_open_session") && !beside.contains("gr_stockade_"), "{beside}");
+    assert!(beside.contains("credential_mode") && !beside.contains("gr_stockade_"), "{beside}");
 
     let log = home.audit_log();
     for kind in ["grant_issued", "grant_revoked", "grant_lifetime_set"] {
@@ -206,7 +215,9 @@ fn the_operators_routes_issue_list_and_revoke_and_show_no_secret_again() {
     let home = Home::new("");
     let server = home.serve(&[]);
     home.set_password();
-    good(home.with_input(&["credential", "put"], &document("shop.test")));
+    for domain in ["shop.test", "example.org", "a.test"] {
+        good(home.with_input(&["credential", "put"], &document(domain)));
+    }
     let cookie = home.log_in(&server);
     let headers = format!("cookie: {cookie}\r\norigin: http://{}\r\n", server.address());
     let form_token = home.form_of(&server, &cookie);
@@ -238,7 +249,7 @@ fn the_operators_routes_issue_list_and_revoke_and_show_no_secret_again() {
     let (grants, credentials) = (get("/operator/grants"), get("/operator/credentials"));
     assert_eq!(body(&grants)["grants"].as_array().unwrap().len(), 1);
     assert_eq!(body(&get("/operator/grants?tenant=team"))["grants"], json!([]));
-    assert_eq!(body(&credentials)["credentials"][0]["domain"], "shop.test");
+    assert_eq!(body(&credentials)["credentials"][2]["domain"], "shop.test");
     assert!(![&grants, &credentials].iter().any(|reply| reply.contains(token) || reply.contains(CANARY)));
 
     let jti = issued["grant"]["jti"].as_str().unwrap();
@@ -297,6 +308,8 @@ fn what_a_person_types_at_a_terminal_is_stored_and_not_shown() {
     let home = Home::new("");
     let mut cookie = Terminal::start(&home, "credential put --domain shop.test");
     cookie.answer("Press one of them: ", "c");
+    cookie.answer("[https://shop.test]: ", "https://elsewhere.test\r");
+    cookie.answer("[https://shop.test]: ", "\r");
     cookie.answer("Its name: ", "sid\r");
     cookie.answer("(not shown): ", &format!("{CANARY}\r"));
     cookie.answer("(y, n) ", "n");
@@ -304,6 +317,7 @@ fn what_a_person_types_at_a_terminal_is_stored_and_not_shown() {
     basic.1.answer("Which host? ", "not a host\r");
     basic.1.answer("Which host? ", "intra.test\r");
     basic.1.answer("Press one of them: ", "b");
+    basic.1.answer("[https://intra.test]: ", "http://intra.test:8080\r");
     basic.1.answer("User name: ", "ada\r");
     basic.1.answer("Password (not shown): ", &format!("{CANARY}\r"));
     let mut pasted = Terminal::start(&home, "credential put");
@@ -326,6 +340,11 @@ fn what_a_person_types_at_a_terminal_is_stored_and_not_shown() {
     let listed = good(home.json(&["credential", "list"]));
     let ids: Vec<&Value> = listed["credentials"].as_array().unwrap().iter().map(|one| &one["id"]).collect();
     assert_eq!(ids, ["git.test", "intranet", "paste.test", "shop.test"]);
+    let origin = |id| good(home.json(&["credential", "show", id]))["credential"]["origin"].clone();
+    assert_eq!(
+        (origin("shop.test"), origin("intranet")),
+        (json!("https://shop.test"), json!("http://intra.test:8080"))
+    );
 }
 
 fn secret_file(folder: &Path, name: &str, text: &str) -> PathBuf {
@@ -411,7 +430,7 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
         .env("VAULT_TOKEN", &bao.root_token)
         .output()
         .unwrap();
-    let reply: Value = serde_json::from_slice(&by_variable.stdout).unwrap();
+    let reply = common::parse_reply(&by_variable);
     assert_eq!((&reply["backend"], &reply["credentials"][0]["id"]), (&json!("vault"), &json!("github.com")));
     // And a server whose sessions are clean starts with them as they are.
     s1.serve(&[]);
@@ -441,7 +460,7 @@ fn the_settings_choose_sops_the_environment_and_a_database_elsewhere() {
     let home = home_with("      vault_backend: env\n");
     let mut command = home.command(&["credential", "list", "--json"]);
     let reply = command.env("STOCKADE_CREDENTIAL_GITHUB_COM", document("github.com")).output().unwrap();
-    let reply: Value = serde_json::from_slice(&reply.stdout).unwrap();
+    let reply = common::parse_reply(&reply);
     assert_eq!((&reply["backend"], &reply["credentials"][0]["id"]), (&json!("env"), &json!("github.com")));
 
     let postgres = vaults::postgres::Postgres::start();
@@ -468,7 +487,7 @@ fn the_settings_choose_sops_the_environment_and_a_database_elsewhere() {
         .env("STOCKADE_MASTER_KEY", std::fs::read_to_string(&key).unwrap())
         .output()
         .unwrap();
-    let reply: Value = serde_json::from_slice(&by_variable.stdout).unwrap();
+    let reply = common::parse_reply(&by_variable);
     assert_eq!(reply["credentials"][0]["id"], "shop.test", "{reply}");
     std::fs::set_permissions(&url, std::fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(code(home.json(&["grant", "list"])), "credential_settings");

@@ -9,7 +9,7 @@ use stockade::doctor::leak::{self, LeakCategory, LeakOptions, LeakReport};
 #[test]
 fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
     let (code, report) = Home::new("").json(&["doctor", "--leak"]);
-    assert_eq!((code, &report["ok"]), (0, &true.into()), "{report:#}");
+    assert_eq!((code, &report["error"]), (0, &serde_json::Value::Null), "{report:#}");
     for category in LeakCategory::ALL {
         let searched = report["searched"][category.as_str()].as_u64();
         assert!(searched.is_some_and(|places| places > 0), "{}: {report:#}", category.as_str());
@@ -22,9 +22,26 @@ fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
 /// The whole run, in a session that was given none of the values, so that nothing takes them out again.
 fn without_the_redactor() -> LeakReport {
     let environment = vec![("STOCKADE_TEMPLATES".into(), templates().into())];
-    let options = LeakOptions { program: PROGRAM.into(), environment, signed_in: false };
+    let options = LeakOptions { program: PROGRAM.into(), environment, signed_in: false, sealed: true };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(leak::run(options, |_| {})).unwrap()
+}
+
+#[test]
+fn the_search_of_the_jail_finds_a_credential_that_is_not_sealed() {
+    let environment = vec![("STOCKADE_TEMPLATES".into(), templates().into())];
+    let options = LeakOptions { program: PROGRAM.into(), environment, signed_in: true, sealed: false };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let report = runtime.block_on(leak::run_jail_search(options, |_| {})).unwrap();
+    let found: BTreeSet<&str> = report
+        .finds
+        .iter()
+        .filter(|find| find.category == LeakCategory::Jail)
+        .map(|find| find.canary)
+        .collect();
+    for kind in [leak::Kind::CookieHttpOnly, leak::Kind::LocalStorage, leak::Kind::Header] {
+        assert!(found.contains(kind.as_str()), "{}: {found:?}", kind.as_str());
+    }
 }
 
 /// Where the site puts values besides the places of a page, by what it does.
@@ -85,7 +102,7 @@ fn without_the_redactor_the_run_fails_in_each_category_and_for_each_place() {
 #[test]
 fn a_run_that_cannot_be_done_whole_proves_nothing() {
     let environment = vec![("STOCKADE_TEMPLATES".into(), templates().into())];
-    let options = LeakOptions { program: "/bin/false".into(), environment, signed_in: true };
+    let options = LeakOptions { program: "/bin/false".into(), environment, signed_in: true, sealed: true };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let fault = runtime.block_on(leak::run(options, |_| {})).unwrap_err();
     let fault = known(serde_json::to_value(fault).unwrap());

@@ -91,9 +91,66 @@ fn a_login_that_has_expired_says_so_and_nothing_is_opened() {
     let granting = GrantIssuer::of(&home);
     let mut mcp = home.mcp();
     admin.ask("[s.delete() for s in __import__('django.contrib.sessions.models').contrib.sessions.models.Session.objects.all()]");
-    let error = open(&mut mcp, &granting.token(&["books.test"]), &[]).unwrap_err();
-    assert_eq!(error["code"], "credential_expired", "{error}");
+    let token = granting.token(&["books.test"]);
+    // Nothing was opened, so the single use is given back.
+    for _ in 0..2 {
+        let error = open(&mut mcp, &token, &[]).unwrap_err();
+        assert_eq!(error["code"], "credential_expired", "{error}");
+    }
     assert!(!home.audit_log().contains("session_opened"));
+    let (code, tested) = home.with_input(&["credential", "test", "books.test"], "");
+    assert_eq!((code, &tested["verdict"]), (1, &json!("signed_out")), "{tested}");
+    assert_eq!(tested["error"]["code"], "credential_expired", "{tested}");
+}
+
+#[test]
+fn a_stored_login_can_be_tried_and_looked_at_without_its_values() {
+    let admin = Admin::start();
+    let home = books(&admin);
+    let (code, tested) = home.with_input(&["credential", "test", "books.test"], "");
+    assert_eq!(
+        (code, &tested["verdict"], &tested["status"]),
+        (0, &json!("signed_in"), &json!(200)),
+        "{tested}"
+    );
+    let (code, shown) = home.json(&["credential", "show", "books.test"]);
+    let credential = &shown["credential"];
+    assert_eq!((code, &credential["origin"]), (0, &json!("http://books.test")), "{shown}");
+    assert_eq!(
+        (&credential["sealed"], &credential["cookies"][0]["name"]),
+        (&json!(true), &json!("sessionid"))
+    );
+    assert!(!shown.to_string().contains(&admin.cookie()), "{shown}");
+    let (code, refused) = home.with_input(&["grant", "issue", "--host", "nowhere.test"], "");
+    assert_eq!((code, &refused["error"]["code"]), (1, &json!("unknown_credential")), "{refused}");
+    let allow =
+        |rest: [&str; 2]| home.with_input(&[&["credential", "allow", "books.test"], &rest[..]].concat(), "");
+    assert_eq!(allow(["--body", "/oauth/token"]).0, 0);
+    assert_eq!(allow(["--body", "no-path"]).1["error"]["code"], "usage");
+    let shown = home.json(&["credential", "show", "books.test"]).1;
+    assert_eq!(shown["credential"]["send_in"], json!(["body /oauth/token"]), "{shown}");
+    assert!(home.audit_log().contains("credential_place_allowed"));
+    let checks = home.json(&["doctor"]).1.to_string();
+    assert!(checks.contains("all stored logins are sealed"), "{checks}");
+}
+
+#[test]
+fn a_standing_grant_signs_in_the_session_that_a_navigation_opens() {
+    let admin = Admin::start();
+    let standing = "    credentials:\n      standing:\n        - {actor: agent, hosts: [books.test]}\n";
+    let home =
+        Home::new(&format!("    egress:\n      hosts:\n        books.test: {}\n{standing}", admin.address));
+    home.store_credential(&json!({
+        "domain": "books.test", "origin": "http://books.test", "grant_scope": "standing",
+        "cookies": [{"name": "sessionid", "value": admin.cookie(), "httpOnly": true}],
+    }));
+    let mut mcp = home.mcp();
+    let went = mcp.ok("browser_navigate", json!({"url": "http://books.test/admin/"}));
+    assert_eq!(went["final_url"], "http://books.test/admin/", "{went}");
+    // Another site is met by a clean session, unless the hint names the login.
+    let mut other = home.mcp();
+    let hinted = json!({"url": "http://books.test/admin/", "domain_hint": "books.test"});
+    assert_eq!(other.ok("browser_navigate", hinted)["final_url"], "http://books.test/admin/");
 }
 
 #[test]
@@ -106,9 +163,9 @@ fn an_operator_grants_and_starts_a_signed_in_session_at_the_command_line() {
     let token = issued["token"].as_str().unwrap();
     let start = ["session", "start", "mine", "--signed-in"];
     let (code, started) = home.with_input(&start, &format!("{token}\n"));
-    assert_eq!((code, &started["data"]["signed_in_to"]), (0, &json!(["books.test"])), "{started}");
+    assert_eq!((code, &started["signed_in_to"]), (0, &json!(["books.test"])), "{started}");
     let (code, went) = home.json(&["page", "goto", "mine", "http://books.test/admin/"]);
-    assert_eq!((code, &went["data"]["final_url"]), (0, &json!("http://books.test/admin/")), "{went}");
+    assert_eq!((code, &went["final_url"]), (0, &json!("http://books.test/admin/")), "{went}");
     let (code, again) = home.with_input(&["session", "start", "--signed-in"], &format!("{token}\n"));
     assert_eq!((code, &again["error"]["code"]), (1, &json!("grant_consumed")), "{again}");
     let log = home.audit_log();

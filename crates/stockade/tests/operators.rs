@@ -305,7 +305,7 @@ fn a_start_shows_a_link_to_a_terminal_until_there_is_a_password() {
     // To a pipe: only how to get one.
     let other = Home::new("");
     let said = whole(RunningProgram::on_a_pipe(other.command(&serve)));
-    assert!(said.contains("stockade operator password") && !said.contains("link#"), "{said}");
+    assert!(said.contains("stockade operator link") && !said.contains("link#"), "{said}");
 }
 
 #[test]

@@ -184,7 +184,7 @@ impl VaultError {
     pub fn hint(&self) -> &'static str {
         match self.code() {
             ErrorCode::CredentialMalformed => {
-                "Mend the field that is named; docs/credentials.md has the form."
+                "Correct the named field; docs/credentials.md describes the document."
             }
             ErrorCode::ImportMalformed => {
                 "Export it again, as a storage state, a cookies.txt or an extension's JSON."
@@ -194,13 +194,13 @@ impl VaultError {
                 "Write it with the tools of that backend: `vault kv put`, `sops edit`."
             }
             ErrorCode::CredentialAltered => {
-                "Somebody changed the database: find out who, then put the credential anew."
+                "The database was changed: find out by whom, then store the credential again."
             }
             ErrorCode::CredentialSettings => {
-                "Mend it under `credentials` in the configuration; docs/credentials.md has them all."
+                "Correct it under `credentials` in the configuration; docs/credentials.md lists the settings."
             }
             ErrorCode::NoTotpSeed => {
-                "Put the credential anew, with `totp`; the site shows its seed beside the QR code."
+                "Store the credential again, with `totp`; the site shows the seed beside the QR code."
             }
             ErrorCode::NothingRotated => "`stockade credential show ID` says whether cookies wait.",
             ErrorCode::VaultUnreachable => {
@@ -213,7 +213,7 @@ impl VaultError {
             }
             ErrorCode::VaultLoginFailed => "Check the role, the secret and the mount of the login.",
             ErrorCode::VaultWrappingSpent => {
-                "Make a new one. If nobody here used it, somebody else did: revoke what it held."
+                "Make a new one. If nobody of yours used it, somebody else did: revoke its content."
             }
             ErrorCode::VaultAnswer => "See that the path leads to a KV mount of version 2.",
             ErrorCode::SopsUnreadable => {
@@ -253,7 +253,7 @@ impl VaultError {
             ErrorCode::AmbiguousGrant => "Give more of its id; `stockade grant list --json` has it whole.",
             ErrorCode::GrantWrongHost => "Ask the operator for a grant that names this host.",
             ErrorCode::GrantWrongScope => "Ask the operator for a grant of their own.",
-            ErrorCode::BadGrant => "Mend what is named and issue it again.",
+            ErrorCode::BadGrant => "Correct what the message names and issue the grant again.",
             _ => "Try again; if it stays, please report it, with the end of the log.",
         }
     }

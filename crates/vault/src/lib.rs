@@ -14,10 +14,11 @@ mod store;
 
 pub use backend::{EnvBackend, KvAuth, KvBackend, KvSecret, KvSettings, SopsBackend, SopsKeys, Vault};
 pub use credential::{
-    BadCredentialId, BadHost, BasicAuth, Cookie, Credential, CredentialId, GrantScope, Host, NamedValue,
-    PageCondition, Probe, SignInState, Summary, TenantPath, Totp, TotpAlgorithm, Value,
+    BadCredentialId, BadHost, BasicAuth, Cookie, CookieOutline, Credential, CredentialId, CredentialOutline,
+    GrantScope, Host, NamedValue, PageCondition, Probe, SignInState, Summary, TenantPath, Totp,
+    TotpAlgorithm, Value,
 };
 pub use error::{Malformed, VaultError};
 pub use grant::{ConsumedGrant, Grant, GrantRequest, GrantToken, GrantedHost, Grants, Issuer};
 pub use import::{ImportFormat, Imported, import};
-pub use store::{Database, MasterKeySource, PendingRotation, Rotation, Store, with_timeout};
+pub use store::{Database, MasterKeySource, NotedPlace, PendingRotation, Rotation, Store, with_timeout};

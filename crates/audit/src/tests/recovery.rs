@@ -33,7 +33,10 @@ async fn a_torn_line_is_removed_and_recorded() {
         let folder = tempfile::tempdir().unwrap();
         written(folder.path(), 3).await;
         add(folder.path(), torn);
-        assert!(!check(folder.path()).ok());
+        let report = check(folder.path());
+        let bytes = torn.len() as u64;
+        let tail = crate::IncompleteTail { bytes, lines: 0, torn_bytes: bytes };
+        assert_eq!((report.ok(), &report.defect, report.incomplete_tail), (false, &None, Some(tail)));
         let log = open(folder.path(), 1 << 20, 1 << 30).unwrap();
         log.append(&event("after")).await.unwrap();
         let report = check(folder.path());
@@ -66,7 +69,10 @@ async fn a_log_ahead_of_its_head_is_signed_at_the_next_start() {
     let head = std::fs::read(chain(folder.path()).join("head")).unwrap();
     written(folder.path(), 3).await;
     std::fs::write(chain(folder.path()).join("head"), head).unwrap();
-    assert!(matches!(check(folder.path()).defect.unwrap().kind, crate::DefectKind::Ahead { .. }));
+    let report = check(folder.path());
+    let tail = report.incomplete_tail.clone().unwrap();
+    assert!(report.defect.is_none() && !report.ok(), "{report:?}");
+    assert!(tail.lines > 0 && tail.bytes > 0 && tail.torn_bytes == 0, "{tail:?}");
     written(folder.path(), 1).await;
     assert!(check(folder.path()).ok());
     assert!(
@@ -74,6 +80,74 @@ async fn a_log_ahead_of_its_head_is_signed_at_the_next_start() {
             .iter()
             .any(|line| line["detail"].as_str().is_some_and(|d| d.contains("under the head")))
     );
+}
+
+/// Both of the writes that a crash can interrupt, beside what only a manipulation explains.
+#[tokio::test]
+async fn an_interrupted_write_is_an_incomplete_tail_and_a_manipulated_end_is_a_defect() {
+    /// The file of heads has two slots of this size.
+    const SLOT: usize = 4096;
+    let spoil_newest_head = |folder: &Path| {
+        let path = chain(folder).join("head");
+        let mut bytes = std::fs::read(&path).unwrap();
+        assert_eq!(bytes.len() % 2, 0);
+        let slot = bytes.len() / 2;
+        assert!(slot <= SLOT);
+        let seq = |bytes: &[u8]| {
+            serde_json::from_slice::<serde_json::Value>(bytes).ok().and_then(|head| head["seq"].as_u64())
+        };
+        let newest = usize::from(seq(&bytes[slot..]) > seq(&bytes[..slot]));
+        bytes[newest * slot + 20] ^= 1;
+        std::fs::write(path, bytes).unwrap();
+    };
+    let cut_end = |folder: &Path, bytes: usize| {
+        let text = std::fs::read(segment(folder)).unwrap();
+        std::fs::write(segment(folder), &text[..text.len() - bytes]).unwrap();
+    };
+    let forge = |folder: &Path| {
+        let text = std::fs::read(segment(folder)).unwrap();
+        let last = text[..text.len() - 1].split(|byte| *byte == b'\n').next_back().unwrap();
+        let parsed = crate::parse_line(last).unwrap();
+        let (forged, _) = crate::line::seal(parsed.link(), "\"event_type\":\"intent\"", None);
+        add(folder, format!("{forged}\n").as_bytes());
+    };
+    type Damage<'a> = (&'a str, Box<dyn Fn(&Path) + 'a>, bool);
+    let cases: [Damage<'_>; 7] = [
+        ("half of a line", Box::new(|folder| add(folder, b"{\"seq\":6,\"pr")), true),
+        ("half of a head", Box::new(spoil_newest_head), true),
+        ("the head's own line cut short", Box::new(move |folder| cut_end(folder, 10)), false),
+        ("the last line without its end", Box::new(move |folder| cut_end(folder, 1)), false),
+        ("an unsigned line put in", Box::new(forge), false),
+        (
+            "a line cut short with its head",
+            Box::new(move |folder| {
+                cut_end(folder, 10);
+                spoil_newest_head(folder);
+            }),
+            false,
+        ),
+        (
+            "a changed line before half of a line",
+            Box::new(|folder| {
+                let text = std::fs::read_to_string(segment(folder)).unwrap();
+                std::fs::write(segment(folder), text.replacen("s-1", "s-2", 1) + "{\"seq").unwrap();
+            }),
+            false,
+        ),
+    ];
+    for (what, damage, is_crash) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        written(folder.path(), 3).await;
+        damage(folder.path());
+        let report = check(folder.path());
+        let found = (report.ok(), report.incomplete_tail.is_some(), report.defect.is_some());
+        assert_eq!(found, (false, is_crash, !is_crash), "{what}: {report:?}");
+        let log = open(folder.path(), 1 << 20, 1 << 30).unwrap();
+        if is_crash {
+            log.append(&event("after")).await.unwrap();
+            assert!(check(folder.path()).ok(), "{what}: the next start repairs it");
+        }
+    }
 }
 
 #[tokio::test]

@@ -53,7 +53,7 @@ pub enum DefectKind {
     Malformed,
     #[error("its text was changed: it does not have the hash that it says")]
     Changed,
-    #[error("it has no end ({bytes} bytes): a crash broke it off; the next start mends and notes it")]
+    #[error("it has no end ({bytes} bytes): the rest of it was cut off")]
     Torn { bytes: usize },
     #[error("lines {from} to {to} are missing before it")]
     Missing { from: u64, to: u64 },
@@ -77,8 +77,6 @@ pub enum DefectKind {
         "the log begins with number {first}, after its last anchor, number {anchor} at {at}: none is in it"
     )]
     AnchorsDropped { first: u64, anchor: u64, at: String },
-    #[error("the log goes on to number {last} after its signed head at {head}; the next start signs it")]
-    Ahead { head: u64, last: u64 },
     #[error("there is no signed head")]
     HeadMissing,
     #[error("the head is damaged, or was not signed by the key that it names")]
@@ -110,8 +108,7 @@ impl DefectKind {
     pub(super) fn is_transient(&self) -> bool {
         matches!(
             self,
-            DefectKind::Ahead { .. }
-                | DefectKind::Cut { .. }
+            DefectKind::Cut { .. }
                 | DefectKind::HeadDamaged
                 | DefectKind::Missing { .. }
                 | DefectKind::Torn { .. }

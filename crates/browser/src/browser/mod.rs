@@ -212,8 +212,18 @@ impl Browser {
 
     /// Adds the status that Chromium reports shortly after a crash, and notes that the end of the tab is reported.
     pub(crate) async fn with_crash_status(&self, error: BrowserError) -> BrowserError {
-        if !matches!(error, BrowserError::TabCrashed { .. } | BrowserError::TabClosed) {
+        if !matches!(
+            error,
+            BrowserError::TabCrashed { .. } | BrowserError::TabClosed | BrowserError::TooManyWindows
+        ) {
             return error;
+        }
+        {
+            let mut state = self.shared.lock();
+            if matches!(state.ended, Some(TabEnd::OpenedTooManyWindows)) {
+                state.end_reported = true;
+                return BrowserError::TooManyWindows;
+            }
         }
         let status = self.shared.until(|state| match &state.ended {
             Some(TabEnd::Crashed { status: Some(status) }) => Some(status.clone()),
@@ -233,6 +243,7 @@ impl From<TabEnd> for BrowserError {
         match ended {
             TabEnd::Crashed { status } => BrowserError::TabCrashed { status },
             TabEnd::Closed | TabEnd::Abandoned => BrowserError::TabClosed,
+            TabEnd::OpenedTooManyWindows => BrowserError::TooManyWindows,
         }
     }
 }

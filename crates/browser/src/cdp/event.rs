@@ -40,6 +40,7 @@ events! {
     "Browser.downloadWillBegin" => DownloadWillBegin(p::DownloadWillBegin),
     "Fetch.requestPaused" => RequestPaused(p::RequestPaused),
     "Input.dragIntercepted" => DragIntercepted(p::DragIntercepted),
+    "Inspector.detached" => InspectorDetached(p::InspectorDetached),
     "Inspector.targetCrashed" => RendererCrashed(p::Nothing),
     "Inspector.targetReloadedAfterCrash" => RendererReloaded(p::Nothing),
     "Network.eventSourceMessageReceived" => EventSourceMessage(p::EventSourceMessage),
@@ -70,6 +71,17 @@ events! {
     "Target.detachedFromTarget" => Detached(p::Detached),
     "Target.targetCrashed" => TargetCrashed(p::TargetCrashed),
     "Target.targetInfoChanged" => TargetChanged(p::TargetChanged),
+}
+
+impl EventKind {
+    /// Whether the renderer of the event's target is gone.
+    pub fn is_renderer_crash(&self) -> bool {
+        match self {
+            EventKind::RendererCrashed(_) => true,
+            EventKind::InspectorDetached(detached) => detached.is_renderer_gone(),
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]

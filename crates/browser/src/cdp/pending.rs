@@ -101,7 +101,7 @@ impl Pending {
                 }
                 return;
             }
-            (EventKind::RendererCrashed(_), Some(session)) => {
+            (kind, Some(session)) if kind.is_renderer_crash() => {
                 if let Some(renderer) = self.sessions.get_mut(session) {
                     *renderer = Renderer::Crashed;
                 }

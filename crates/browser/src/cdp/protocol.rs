@@ -42,6 +42,9 @@ macro_rules! commands {
 commands! {
     /// Grants the listed permissions and rejects all others, for every origin.
     "Browser.grantPermissions" GrantPermissions { permissions: Vec<String> } -> Nothing;
+    "Browser.close" CloseBrowser {} -> Nothing;
+    /// Ends the browser process at once, without cleaning up.
+    "Browser.crash" CrashBrowser {} -> Nothing;
     "Browser.getVersion" GetVersion {} -> Nothing;
     "Browser.setDownloadBehavior" SetDownloadBehavior<'a> { behavior: &'a str, events_enabled: bool } -> Nothing;
     "DOM.describeNode" DescribeNode<'a> { object_id: &'a str } -> Described;
@@ -344,7 +347,7 @@ received! {
     ResolvedNode { object: Handle }
     Handle { object_id: Option<Id> }
     Captured { data: String }
-    Frame { id: Id, parent_id: Option<Id>, url: BoundedUrl, unreachable_url: Option<BoundedUrl> }
+    Frame { id: Id, #[serde(default)] loader_id: Option<Id>, parent_id: Option<Id>, url: BoundedUrl, unreachable_url: Option<BoundedUrl> }
     FrameTreeOf { frame_tree: FrameTree }
     FrameTree { frame: Frame, #[serde(default)] child_frames: Vec<FrameTree> }
     Metrics { metrics: Vec<Metric> }
@@ -357,8 +360,8 @@ received! {
     DragIntercepted { data: Box<RawValue> }
     RequestSent { request_id: Id, #[serde(default)] r#type: BoundedText, frame_id: Option<Id>, request: Request, redirect_response: Option<Nothing> }
     Request { #[serde(default)] url: BoundedUrl, #[serde(default)] method: BoundedText }
-    ResponseReceived { request_id: Id, #[serde(default)] r#type: BoundedText, response: Response }
-    Response { #[serde(default)] url: BoundedUrl, #[serde(default)] mime_type: BoundedText, #[serde(default)] headers: ResponseHeaders }
+    ResponseReceived { request_id: Id, #[serde(default)] r#type: BoundedText, response: Response, frame_id: Option<Id> }
+    Response { #[serde(default)] url: BoundedUrl, #[serde(default)] status: u16, #[serde(default)] mime_type: BoundedText, #[serde(default)] headers: ResponseHeaders }
     RequestDone { request_id: Id }
     ResponseHeadersReceived { #[serde(default)] headers: IssuedHeaders }
     ResponseBody { body: SensitiveText, #[serde(default)] base64_encoded: bool }
@@ -393,11 +396,12 @@ received! {
     FrameAttached { frame_id: Id, parent_frame_id: Id }
     FrameDetached { frame_id: Id, reason: BoundedText }
     FrameNavigated { frame: Frame }
+    InspectorDetached { #[serde(default)] reason: BoundedText }
     Lifecycle { frame_id: Id, loader_id: Id, name: BoundedText }
     NavigatedWithin { frame_id: Id, url: BoundedUrl }
     NavigationRequested { frame_id: Id, disposition: BoundedText }
     NavigationScheduled { frame_id: Id, delay: f64 }
-    NavigationStarted { frame_id: Id, #[serde(default)] navigation_type: BoundedText }
+    NavigationStarted { frame_id: Id, #[serde(default)] loader_id: Option<Id>, #[serde(default)] navigation_type: BoundedText }
     FrameEvent { frame_id: Id }
     /// A paused request, or its paused response: then there is a status or an error.
     RequestPaused {
@@ -413,4 +417,12 @@ received! {
     TargetChanged { target_info: TargetInfo }
     TargetCrashed { target_id: Id, #[serde(default)] status: BoundedText, #[serde(default)] error_code: i64 }
     WindowOpen { url: BoundedUrl }
+}
+
+impl InspectorDetached {
+    /// Chromium reports a renderer that is gone like this when it cannot find out how it ended: what forks renderers is
+    /// gone as well.
+    pub fn is_renderer_gone(&self) -> bool {
+        &*self.reason == "Render process gone."
+    }
 }

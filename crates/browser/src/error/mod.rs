@@ -77,6 +77,8 @@ pub enum BrowserError {
     TabCrashed { status: Option<String> },
     #[error("the tab closed itself")]
     TabClosed,
+    #[error("the page opened windows without end, so its tab was closed")]
+    TooManyWindows,
     #[error("the browser is gone: {closed}")]
     BrowserLost { closed: Closed },
     #[error("the page could not be examined: {reason}")]
@@ -137,7 +139,7 @@ impl BrowserError {
             BrowserError::BadPattern { .. } => ErrorCode::BadArguments,
             BrowserError::TargetChanged { .. } => ErrorCode::TargetChanged,
             BrowserError::TabCrashed { .. } => ErrorCode::TabCrashed,
-            BrowserError::TabClosed => ErrorCode::TabClosed,
+            BrowserError::TabClosed | BrowserError::TooManyWindows => ErrorCode::TabClosed,
             BrowserError::BrowserLost { .. } => ErrorCode::BrowserLost,
             BrowserError::PageScript { .. } => ErrorCode::PageScriptFailed,
             BrowserError::NotInjected { .. } => ErrorCode::InjectionFailed,
@@ -164,7 +166,7 @@ impl BrowserError {
             BrowserError::ElementNotVisible { .. } => {
                 "Open the part of the page that holds it first; an option of a native list is chosen with browser_select."
             }
-            BrowserError::ElementMoving { .. } => "Wait until it stands still, then try again.",
+            BrowserError::ElementMoving { .. } => "Wait until it stops moving, then try again.",
             BrowserError::ElementNotAList { .. } => {
                 "Click it to open its list, read the page, and click the option."
             }
@@ -183,7 +185,7 @@ impl BrowserError {
             BrowserError::DialogOpen { .. } => {
                 "Answer it with browser_dialog; nothing else works on this page until then."
             }
-            BrowserError::NoDialog => "Nothing to do; go on with the page.",
+            BrowserError::NoDialog => "Nothing to do; continue with the page.",
             BrowserError::NoSuchTab { .. } => "List the tabs with browser_tabs.",
             BrowserError::TooManyTabs { .. } => "Close one first, with browser_tabs.",
             BrowserError::ElementNotEditable { .. } => "Read the page, and choose a text field.",
@@ -202,11 +204,14 @@ impl BrowserError {
             BrowserError::TargetChanged { .. } => "Read the page again before you act on it.",
             BrowserError::TabCrashed { .. } => "The next call gets a new, empty tab; navigate again.",
             BrowserError::TabClosed => {
-                "The next call goes on in the tab before it, or in a new, empty one: read it first."
+                "The next call uses the tab before it, or a new, empty one: read it first."
+            }
+            BrowserError::TooManyWindows => {
+                "Avoid that page. The next call gets a new, empty tab; browser_tabs lists what it opened."
             }
             BrowserError::BrowserLost { .. } => "Open a new session.",
-            BrowserError::PageScript { .. } => "Try again; if it stays, navigate to the page anew.",
-            BrowserError::NotInjected { .. } => "Have the operator mend or renew the credential.",
+            BrowserError::PageScript { .. } => "Try again; if it fails again, navigate to the page again.",
+            BrowserError::NotInjected { .. } => "Ask the operator to correct or renew the credential.",
             BrowserError::MaskFailed { .. } => "Nothing to do; the picture is not kept, and the log says so.",
             BrowserError::Protocol { .. }
             | BrowserError::BadImage { .. }
@@ -228,7 +233,8 @@ impl BrowserError {
             | BrowserError::TabClosed
             | BrowserError::MaskFailed { .. }
             | BrowserError::PageScript { .. } => true,
-            BrowserError::SchemeRefused { .. }
+            BrowserError::TooManyWindows
+            | BrowserError::SchemeRefused { .. }
             | BrowserError::DownloadRefused { .. }
             | BrowserError::ElementNotFound { .. }
             | BrowserError::ElementCovered { .. }

@@ -8,6 +8,9 @@ pub struct LaunchOptions {
     pub display: Display,
     pub width: u32,
     pub height: u32,
+    /// The public key of the jail's own certificate authority, as base64 of its SHA-256 digest. Chromium accepts
+    /// certificates that it signed; the egress proxy issues them for sealed origins only.
+    pub authority_spki: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,6 +29,7 @@ impl Default for LaunchOptions {
             display: Display::Headless,
             width: 1280,
             height: 800,
+            authority_spki: None,
         }
     }
 }
@@ -34,7 +38,7 @@ impl Default for LaunchOptions {
 const PROFILE: &str = "/tmp/profile";
 
 /// Flags for every Chromium. None of them disables Chromium's own sandbox.
-const FIXED_FLAGS: [&str; 23] = [
+const FIXED_FLAGS: [&str; 24] = [
     // CDP over descriptors 3 and 4; no port is open.
     "--remote-debugging-pipe",
     // Site isolation; the headless shell has it off by default.
@@ -66,6 +70,8 @@ const FIXED_FLAGS: [&str; 23] = [
     "--disable-renderer-backgrounding",
     // V8 sees the memory of the machine, not of the jail, and would let garbage grow until the kernel kills the tab.
     "--js-flags=--heap-growing-percent=50",
+    // Selected text is in no clipboard, and a middle click pastes none: an agent could copy what it may not read.
+    "--blink-settings=middleClickPasteAllowed=false,selectionClipboardBufferAvailable=false",
     "--mute-audio",
     // A screenshot as wide as the viewport has no room for them.
     "--hide-scrollbars",
@@ -87,6 +93,9 @@ pub fn launch_flags(options: &LaunchOptions) -> Vec<String> {
     flags.push(format!("--user-data-dir={PROFILE}"));
     flags.push(format!("--proxy-server=http://{}", options.proxy));
     flags.push(format!("--window-size={},{}", options.width, options.height));
+    flags.extend(
+        options.authority_spki.iter().map(|spki| format!("--ignore-certificate-errors-spki-list={spki}")),
+    );
     flags
 }
 

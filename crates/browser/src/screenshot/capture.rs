@@ -1,6 +1,5 @@
 //! Screenshots, limited in pixels whatever size the page claims to have.
 
-use super::paint::PixelRect;
 use crate::{
     browser::Browser,
     cdp::{MAX_MESSAGE_BYTES, protocol as p},
@@ -11,6 +10,7 @@ use crate::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use bytes::Bytes;
 use policy::{ElementFacts, ImageFormat, Screenshot};
+use redact::picture::PixelRect;
 
 /// Limit of width and height: one less than Chromium's limit for a texture, because WebP ends there.
 const MAX_SIDE: u32 = 16_383;

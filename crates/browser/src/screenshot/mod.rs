@@ -2,7 +2,6 @@
 
 mod capture;
 mod mask;
-mod paint;
 
 pub use capture::{OmittedPixels, ScreenshotImage};
 pub use mask::ScreenshotMask;

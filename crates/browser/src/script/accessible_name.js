@@ -14,7 +14,7 @@ import {
   hasNonEmpty, INPUT_ROLES, isEditingHost, labelledByElements, MAX_REFERENCES, NO_ELEMENTS, roleOf,
 } from './roles.js';
 import { isMasked, isMaskedBy, isMaskedText, isSecret } from './secret_fields.js';
-import { boundText, markCut, withSlack } from './text.js';
+import { boundPreformattedText, boundText, markCut, withSlack } from './text.js';
 import { textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 
 export const MAX_NAME = 300;
@@ -382,6 +382,12 @@ export const nonSecretValue = (el, role) => {
   if (role === 'textbox' || role === 'searchbox') return readableText(el);
   return null;
 };
+
+// The value of a multi-line field, which may be long, with its line breaks. For elements that are known not to be secret.
+const MAX_MULTILINE_VALUE = 20000;
+/** @param {HTMLTextAreaElement} el @param {number} room @returns {string | null} */
+export const multilineValue = (el, room) =>
+  (valuesExposed ? boundPreformattedText(TEXTAREA.value(el), Math.min(MAX_MULTILINE_VALUE, Math.max(MAX_VALUE, room))) : null);
 
 /** @param {HTMLOptionElement} option */
 export const optionLabel = (option) => boundText(OPTION.label(option), MAX_NAME).trim();

@@ -4,7 +4,7 @@ import { describeElement } from './element_facts.js';
 import { attribute, flatParent, hasAttribute, isField, isInside, shadowRootOf, tagOf } from './flat_tree.js';
 import {
   activeElement, documentElement, focusElement, INPUT, isContentEditable, isElement, isHtml, rootActiveElement,
-  TEXTAREA,
+  textContent, TEXTAREA,
 } from './intrinsics.js';
 import { childFrames, elementByRef, refOf } from './refs.js';
 import { isEditingHost } from './roles.js';
@@ -139,6 +139,18 @@ export const listDatePartOrders = ({ number }) => {
 export const readDateValue = ({ number }) => {
   const el = elementByRef(number);
   return { value: el instanceof HTMLInputElement && !isSecret(el) ? INPUT.value(el) : null };
+};
+
+// What a field holds, to see whether it took a text; null for a secret one. Compared, never shown.
+const MAX_HELD = 20000;
+/** @param {RefRequest} request */
+export const readHeldText = ({ number }) => {
+  const el = elementByRef(number);
+  if (!el || isSecret(el)) return { held: null };
+  const text = el instanceof HTMLInputElement ? INPUT.value(el)
+    : el instanceof HTMLTextAreaElement ? TEXTAREA.value(el)
+    : textContent(el) ?? '';
+  return { held: `${text.length} ${text.slice(-MAX_HELD)}`.toWellFormed(), empty: text === '' };
 };
 
 // What has the focus in this frame: an element, or a child frame.

@@ -28,7 +28,8 @@ export const describeStaleRef = ({ prefix, number, options }) => {
   return { state: 'removed', ...was, like: now.total[0] === 1 ? now.exact[0] : null };
 };
 const MAX_FOUND = 200;
-const MAX_NEAR = 8;
+// More than are shown: those whose names are masked are left out later.
+const MAX_NEAR = 40;
 
 const TEXT_ROLES = new Set(['searchbox', 'textbox']);
 /** @param {string} wanted @param {string} role */

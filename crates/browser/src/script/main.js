@@ -6,7 +6,7 @@ import { describePoint, mapFramePoint, waitUntilActionable } from './actionabili
 import { serializeDom } from './cleaned_html.js';
 import { clearQueuedTrees, countNodes, queuedTree, queueTrees, registerClosedRoot } from './closed_roots.js';
 import {
-  describeFocus, findEditingHost, focusAndPlaceCaret, focusField, listDatePartOrders, readDateValue,
+  describeFocus, findEditingHost, focusAndPlaceCaret, focusField, listDatePartOrders, readDateValue, readHeldText,
 } from './fields.js';
 import { describeStaleRef, findElements } from './find.js';
 import { shadowRootOf } from './flat_tree.js';
@@ -49,6 +49,7 @@ const FUNCTIONS = {
   queuedTree,
   readChecked,
   readDateValue,
+  readHeldText,
   readPageText,
   readTransientText,
   readWebStorage,

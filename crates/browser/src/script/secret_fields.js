@@ -205,10 +205,18 @@ const holdsSecretValue = (el) => {
   return held !== null && secretValues.has(held);
 };
 
+// A text that was pasted or dropped into a field came from elsewhere in the page, where it may be masked. Later edits could
+// take it apart until nothing recognizes it, so the field is secret from then on.
+const MOVED_TEXT = new Set(['insertFromPaste', 'insertFromPasteAsQuotation', 'insertFromDrop', 'insertFromYank']);
+
 /** @param {Event} event */
 export const recordTyping = (event) => {
   const [target] = event.composedPath();
-  if (event.isTrusted && target instanceof Node && isElement(target) && isField(target)) typedFields.add(target);
+  if (!event.isTrusted || !(target instanceof Node) || !isElement(target) || !isField(target)) return;
+  if (event instanceof InputEvent && MOVED_TEXT.has(event.inputType)) {
+    onceSecret.add(target);
+    rememberValue(target);
+  } else typedFields.add(target);
 };
 
 const SECRET_AUTOCOMPLETE = new Set([

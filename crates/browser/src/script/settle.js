@@ -1,41 +1,21 @@
 // Settling: waits for what a page does because of an action.
 
+import { waitForAnimations } from './animations.js';
 import { countNodes } from './closed_roots.js';
 import { changeCount, changeObserver, scriptAdded, startCountingChanges } from './dom_changes.js';
 import { countElements } from './flat_tree.js';
 import { nextFrame } from './frame_time.js';
 import { disarmInputGuard } from './input_guard.js';
-import { animationEffect, animationFinished, animationState, effectTiming, runningAnimations } from './intrinsics.js';
 import { takeSnapshot } from './snapshot.js';
 
 // Tasks to wait for while the tree keeps changing.
 const MAX_TURNS = 20;
-// How long finite animations may delay a reply.
-const MAX_ANIMATION_MILLISECONDS = 1000;
 
 const channel = new MessageChannel();
 /** @type {(() => void)[]} */
 const waitingTasks = [];
 channel.port1.onmessage = () => waitingTasks.shift()?.();
 const nextTask = () => new Promise((resolve) => { waitingTasks.push(() => resolve(undefined)); channel.port2.postMessage(null); });
-
-// Finite animations; a spinner is infinite.
-const endingAnimations = () => runningAnimations(document).filter((animation) => {
-  const effect = animationEffect(animation);
-  return animationState(animation) === 'running' && effect !== null && Number.isFinite(effectTiming(effect).endTime);
-});
-
-// Resolves with whether there were any.
-const waitForAnimations = async () => {
-  const ending = endingAnimations();
-  if (!ending.length) return false;
-  const finished = Promise.allSettled(ending.map((animation) => animationFinished(animation)));
-  let timer;
-  const late = new Promise((resolve) => { timer = setTimeout(resolve, MAX_ANIMATION_MILLISECONDS); });
-  await Promise.race([finished, late]);
-  clearTimeout(timer);
-  return true;
-};
 
 const waitUntilUnchanged = async () => {
   for (let turn = 0; turn < MAX_TURNS; turn += 1) {

@@ -1,21 +1,25 @@
 // The snapshot of one frame: a flat, pre-order list of what a screen reader would announce.
 
 import {
-  authorName, CONTENT_LISTED_BELOW, fallbackName, isNamedByContent, MAX_NAME, NAME_PARTS, nonSecretValue,
+  authorName, CONTENT_LISTED_BELOW, fallbackName, isNamedByContent, MAX_NAME, multilineValue, NAME_PARTS, nonSecretValue,
   setValueExposure, startNotingParts, stopNotingParts,
 } from './accessible_name.js';
+import { endingAnimations } from './animations.js';
 import { isActionable, statesOf } from './aria_states.js';
 import { visibility } from './element_visibility.js';
-import { countElements, inputType, LARGE_PAGE } from './flat_tree.js';
+import { countElements, flatParent, inputType, LARGE_PAGE } from './flat_tree.js';
 import { GeneratedContent } from './generated_content.js';
 import { isReachable, REACHABLE, REVEALED, SHOWN } from './hidden_content.js';
-import { anchorHref, characterData, documentElement, documentTitle, LABEL, querySelector } from './intrinsics.js';
+import {
+  anchorHref, characterData, closest, collectionLength, documentElement, documentTitle, getElementsByTagName, isElement,
+  LABEL, querySelector,
+} from './intrinsics.js';
 import { paintStateOf } from './paint_state.js';
 import { childFrames, refOf, rememberDescription } from './refs.js';
 import { hasNonEmpty } from './roles.js';
 import { isMaskedText, isSecret } from './secret_fields.js';
 import { encodeSnapshot } from './snapshot_encoding.js';
-import { boundText, jsonLength, markCut, normalizeText, truncateUrl, withSlack } from './text.js';
+import { boundText, jsonLength, markCut, normalizeText, preformattedText, truncateUrl, withSlack } from './text.js';
 import { INVISIBLE, isBoxInvisible, isInkInvisible, textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 import { walk } from './tree_walk.js';
 import { BUTTON_INPUT_TYPES, differingVisibleText, hasVisibleLabel } from './visible_text.js';
@@ -140,7 +144,10 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     const states = statesOf(el, role);
     const secret = isSecret(el);
     if (secret) states.secret = true;
-    const value = secret || hidden === REVEALED ? null : nonSecretValue(el, role);
+    // At most six bytes per character, so that one value cannot exceed the reply's limit.
+    const value = secret || hidden === REVEALED ? null
+      : el instanceof HTMLTextAreaElement ? multilineValue(el, Math.floor((bytes - written) / 6))
+      : nonSecretValue(el, role);
     if (value) node.v = value;
     if (hidden !== SHOWN) states.hidden = true;
     // Most nodes of a long page are named by their visible content only, and skip this.
@@ -167,6 +174,15 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || isNamed };
   };
 
+  const hasPreformatted = collectionLength(getElementsByTagName(document, 'pre')) > 0;
+  // Whether line breaks of a text are drawn. Text with other styles counts as an ordinary paragraph.
+  /** @param {WalkItem} node */
+  const isPreformatted = (node) => {
+    if (!hasPreformatted || typeof node === 'string' || node instanceof GeneratedContent) return false;
+    const parent = flatParent(node);
+    return parent !== null && isElement(parent) && closest(parent, 'pre') !== null;
+  };
+
   // A long text is emitted in parts.
   /** @type {WalkText} */
   const text = (node, depth, hidden) => {
@@ -182,26 +198,27 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       // Whitespace joins the text before it.
       mark = open?.mark ?? null;
     }
+    const preformatted = /[\n ]\s|\n/.test(whole) && isPreformatted(node);
     for (let from = 0; from < whole.length;) {
       if (full()) { left += 1; cutOpenText(); return; }
       // At most six bytes per character, so that one text cannot exceed the reply's limit.
       const most = Math.min(MAX_TEXT, Math.max(MIN_TEXT, Math.floor((bytes - written) / 6)));
       const cut = from + most;
       const to = cut < whole.length && /[\ud800-\udbff]/.test(whole[cut - 1]) ? cut + 1 : cut;
-      textPart(whole.slice(from, to), depth, mark);
+      textPart(whole.slice(from, to), depth, mark, preformatted);
       from = to;
       // Parts are masked one by one, so that a secret between two of them would stay.
       if (slack && from < whole.length) { left += 1; cutOpenText(); return; }
     }
   };
 
-  // Visible and invisible text are never joined. Whitespace is collapsed by now.
-  /** @param {string} part @param {number} depth @param {'hidden' | 'unseen' | null} mark */
-  const textPart = (part, depth, mark) => {
-    const data = normalizeText(part, part.length);
+  // Visible and invisible text are never joined. Whitespace is collapsed by now, unless it is preformatted.
+  /** @param {string} part @param {number} depth @param {'hidden' | 'unseen' | null} mark @param {boolean} preformatted */
+  const textPart = (part, depth, mark, preformatted) => {
+    const data = preformatted ? preformattedText(part) : normalizeText(part, part.length);
     if (open && open.node.d === depth && open.mark === mark) {
       const { node } = open;
-      const more = open.spaced && data.startsWith(' ') ? data.slice(1) : data;
+      const more = !preformatted && open.spaced && data.startsWith(' ') ? data.slice(1) : data;
       if (node.n.length + more.length <= MAX_TEXT * 2 && !full()) {
         written += jsonLength(more);
         node.n += more;
@@ -210,8 +227,8 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       }
       if (slack) { left += 1; cutOpenText(); return; }
     }
-    if (data === '' || data === ' ') return;
-    const name = data.startsWith(' ') ? data.slice(1) : data;
+    if (data.trim() === '') return;
+    const name = preformatted ? data.replace(/^\u2028+/, '') : data.startsWith(' ') ? data.slice(1) : data;
     /** @type {SnapshotNode & { n: string }} */
     const node = { d: depth, r: 'text', n: name };
     if (mark) node.s = { [mark]: true };
@@ -224,7 +241,9 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   if (!walked.complete) cutOpenText();
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
   dropEmptyParagraphs(nodes, sources);
-  const about = { left, complete: walked.complete, title, status: responseStatus() };
+  // What is unseen now may be about to appear.
+  const animating = nodes.some((node) => node.s?.unseen) && endingAnimations().length > 0;
+  const about = { left, complete: walked.complete, title, status: responseStatus(), animating };
   return sources ? JSON.stringify({ nodes, ...about }) : encodeSnapshot(nodes, about, known, `${prefix} ${links}`);
 };
 

@@ -59,6 +59,25 @@ export const normalizeText = (text, limit) => {
   return plain.length <= limit ? plain : plain.slice(0, limit).replace(/[\ud800-\udbff]$/, '') + '…';
 };
 
+// Stands for a line break on the wire: a line of it is a node. Any of the page's own has become a space.
+const LINE_BREAK = '\u2028';
+// Text with its line breaks and spaces as they are, without invisible characters. Not cut.
+/** @param {string} text */
+export const preformattedText = (text) => {
+  const spaced = text.replace(/\t/g, '    ').replace(/[\v\f\u0085\u2028\u2029]/g, ' ').replace(/\r\n?|\n/g, LINE_BREAK);
+  if (!NON_ASCII.test(spaced)) return spaced;
+  return spaced.replace(INVISIBLE_CHARACTERS, '');
+};
+
+// The same for a text that may be long.
+/** @param {string} text @param {number} limit */
+export const boundPreformattedText = (text, limit) => {
+  const most = withSlack(limit);
+  if (text.length <= most) return preformattedText(text);
+  const cut = preformattedText(text.slice(0, most).replace(/[\ud800-\udbff]$/, ''));
+  return limits.slack === 0 ? `${cut}…` : markCut(cut, true);
+};
+
 // Truncates a URL without changing its site, and without user name and password: those precede the host, where a part
 // of them could pass for another one.
 /** @param {string} text @param {number} limit */

@@ -57,6 +57,8 @@ struct ReplyHeader {
     to: usize,
     escaped: bool,
     still: bool,
+    #[serde(default)]
+    animating: bool,
 }
 
 /// A reply that the next one may be a diff against.
@@ -80,6 +82,8 @@ pub(crate) struct FrameSnapshot {
     pub status: Option<u16>,
     /// Whether no element was added or removed since nodes were last counted.
     pub still: bool,
+    /// Whether something is unseen while animations run that end soon.
+    pub animating: bool,
     serial: u64,
 }
 
@@ -127,7 +131,7 @@ impl FrameReply {
         nodes.extend_from_slice(&before[..header.from]);
         nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix, text))));
         nodes.extend_from_slice(&before[before.len() - header.to..]);
-        let ReplyHeader { omitted_nodes, complete, title, status, serial, still, .. } = header;
+        let ReplyHeader { omitted_nodes, complete, title, status, serial, still, animating, .. } = header;
         Some(FrameSnapshot {
             nodes,
             omitted_nodes,
@@ -135,6 +139,7 @@ impl FrameReply {
             title: text.unmasked_line(&title),
             status,
             still,
+            animating,
             serial,
         })
     }
@@ -154,8 +159,12 @@ impl Node {
         if self.role.len() > MAX_ROLE_BYTES || !self.role.bytes().all(|b| b.is_ascii_lowercase()) {
             self.role = "generic".to_owned();
         }
-        self.name = text.unmasked_line(&self.name);
-        self.value = self.value.as_deref().map(|value| text.unmasked_line(value));
+        self.name = if self.role == "text" {
+            text.unmasked_lines(&self.name)
+        } else {
+            text.unmasked_line(&self.name)
+        };
+        self.value = self.value.as_deref().map(|value| text.unmasked_lines(value));
         self.href = self.href.as_deref().map(|href| text.unmasked_line(href));
         self.visible_label = self.visible_label.as_deref().map(|label| match text.redactor() {
             Some(_) => text.unmasked_line(label),

@@ -15,7 +15,7 @@ impl FormatCost for MarkdownFormat {
     const FOLD_OVERHEAD: usize = 2;
 
     fn cost(node: &Node, _inside: Option<&str>) -> usize {
-        let markup = markup(node);
+        let markup = block_markup(node).unwrap_or_else(|| markup(node));
         let overhead = match node.role.as_str() {
             "listitem" => NODE_OVERHEAD + 2 * MAX_LIST_LEVEL,
             "row" => CELL_OVERHEAD,
@@ -98,6 +98,18 @@ fn markup(node: &Node) -> Markup {
     }
 }
 
+/// Text with line breaks, as an indented block. None of its lines can pass for one of this format.
+fn block_markup(node: &Node) -> Option<Markup> {
+    if node.role != "text" || !node.name.contains('\n') || visibility_mark(node).is_some() {
+        return None;
+    }
+    let lines = node.name.lines().map(|line| match line.trim_end() {
+        "" => String::new(),
+        line => format!("    {}", escape(line)),
+    });
+    Some(Markup { text: lines.collect::<Vec<_>>().join("\n"), flow: Flow::OwnLine })
+}
+
 /// A name that is not part of the page's text, such as a label.
 fn strong_name(node: &Node) -> String {
     if node.name.is_empty() { String::new() } else { format!(" **{}**", escaped_name(node)) }
@@ -134,8 +146,10 @@ struct Row {
 impl Writer {
     fn push_node(&mut self, node: &Node, depth: usize, is_header_row: bool) {
         self.close(depth);
-        let markup = markup(node);
         let in_cell = self.cell.is_some();
+        let block = block_markup(node).filter(|_| !in_cell);
+        let is_block = block.is_some();
+        let markup = block.unwrap_or_else(|| markup(node));
         if markup.flow != Flow::Inline && !in_cell {
             self.end_line();
         }
@@ -153,7 +167,9 @@ impl Writer {
         // At the start of a line, page text must not pass for a heading, a list item or a fold.
         let needs_escape =
             node.role == "text" && self.line.is_empty() && markup.text.starts_with(LINE_MARKERS);
-        if needs_escape {
+        if is_block {
+            self.line.push_str(&markup.text);
+        } else if needs_escape {
             self.line.push('\\');
             self.line.push_str(&markup.text);
         } else {
@@ -225,14 +241,14 @@ fn visibility_mark(node: &Node) -> Option<&'static str> {
     }
 }
 
-/// Escapes brackets, because links and controls are written with them.
+/// Escapes brackets, because links and controls are written with them, and line breaks.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
-        if matches!(c, '\\' | '[' | ']') {
+        if matches!(c, '\\' | '[' | ']' | '\n') {
             escaped.push('\\');
         }
-        escaped.push(c);
+        escaped.push(if c == '\n' { 'n' } else { c });
     }
     escaped
 }
@@ -313,6 +329,36 @@ mod tests {
             "|---|---|",
             "| Pen \\| red | 3 |",
             "end",
+            "",
+        ];
+        assert_eq!(rendered(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));
+    }
+
+    #[test]
+    fn line_breaks_are_kept_in_a_block_and_escaped_within_a_line() {
+        let mut page = page(
+            "0 paragraph
+             1 text Before
+             0 text code
+             0 textbox Notes
+             0 table
+             1 row
+             2 cell
+             3 text two
+             0 text after",
+        );
+        Arc::make_mut(&mut page.nodes[2]).name = "if x:\n    y[0]\n\n# not a heading".into();
+        Arc::make_mut(&mut page.nodes[3]).value = Some("one\ntwo".into());
+        Arc::make_mut(&mut page.nodes[7]).name = "a\nb".into();
+        let expected = [
+            "Before",
+            "    if x:",
+            "        y\\[0\\]",
+            "",
+            "    # not a heading",
+            "[textbox: Notes = one\\ntwo]",
+            "| a\\nb |",
+            "after",
             "",
         ];
         assert_eq!(rendered(&page, ReadFormat::Markdown, 10_000), expected.join("\n"));

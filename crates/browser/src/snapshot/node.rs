@@ -75,6 +75,8 @@ pub(crate) struct Page {
     /// Nodes beyond the limits of the page script.
     pub omitted_nodes: usize,
     pub complete: bool,
+    /// Whether something is unseen while animations run that end soon.
+    pub animating: bool,
 }
 
 impl Page {
@@ -99,6 +101,7 @@ pub(crate) fn merge_frames(main: FrameSnapshot, mut frames: HashMap<String, Fram
         status: main.status,
         omitted_nodes: main.omitted_nodes,
         complete: main.complete,
+        animating: main.animating,
     };
     let mut open = vec![(main.nodes.into_iter(), 0)];
     while let Some((nodes, base)) = open.last_mut() {

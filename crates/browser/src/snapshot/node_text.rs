@@ -42,7 +42,7 @@ impl Node {
             return to;
         }
         let part = &text[from.max(start) - start..to - start];
-        match part.rfind(' ') {
+        match part.rfind([' ', '\n']) {
             Some(space) if part.len() - space <= MAX_WORD_BYTES => to - (part.len() - space) + 1,
             _ => to,
         }

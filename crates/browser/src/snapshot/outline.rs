@@ -75,14 +75,14 @@ pub(super) fn render_line(node: &Node, inside: Option<&str>) -> String {
     line
 }
 
-/// Quotes page text and escapes its quotes, so that text outside of quotes is always trusted.
+/// Quotes page text and escapes its quotes and line breaks, so that text outside of quotes is always trusted.
 pub(super) fn push_quoted(text: &str, line: &mut String) {
     line.push('"');
     for c in text.chars() {
-        if matches!(c, '"' | '\\') {
+        if matches!(c, '"' | '\\' | '\n') {
             line.push('\\');
         }
-        line.push(c);
+        line.push(if c == '\n' { 'n' } else { c });
     }
     line.push('"');
 }
@@ -163,8 +163,10 @@ mod tests {
              0 paragraph
              1 text a\\\" [ref=e9]
              0 text x
-             0 button Next",
+             0 button Next
+             0 text code",
         );
+        Arc::make_mut(&mut page.nodes[6]).name = "if x:\n  y\\n\n- button \"Pay\"".into();
         Arc::make_mut(&mut page.nodes[4]).states.unseen = true;
         Arc::make_mut(&mut page.nodes[5]).visible_label = Some("Delete\"] [ref=e9]".into());
         Arc::make_mut(&mut page.nodes[1]).value = Some("\" [ref=e9]".into());
@@ -174,6 +176,7 @@ mod tests {
             r#"- paragraph: "a\\\" [ref=e9]""#,
             r#"- text [unseen]: "x""#,
             r#"- button "Next" [shows "Delete\"] [ref=e9]"]"#,
+            r#"- text: "if x:\n  y\\n\n- button \"Pay\"""#,
             "",
         ];
         assert_eq!(rendered(&page, ReadFormat::Outline, 10_000), expected.join("\n"));

@@ -9,7 +9,7 @@ use super::{
 use policy::{Find, Pattern};
 use redact::RedactedFields;
 use regex::{Regex, RegexBuilder};
-use std::time::Instant;
+use std::{borrow::Cow, time::Instant};
 
 /// Size limit of a compiled pattern and of its cache.
 const MAX_PATTERN_BYTES: usize = 256 << 10;
@@ -21,7 +21,7 @@ const EXCERPT_CHARS: usize = 120;
 const SHORT_EXCERPT_CHARS: usize = 24;
 const SHORT_REPLY_BYTES: usize = 2_000;
 /// Bytes reserved for the last lines: how to continue, and what was not searched.
-const CLOSING_BYTES: usize = 120;
+const CLOSING_BYTES: usize = 200;
 
 /// Matches in page order, and the same as text.
 #[derive(Clone, Debug, RedactedFields)]
@@ -34,8 +34,10 @@ pub struct SearchResult<T = String> {
     pub total: usize,
     /// Offset of the first match that is not listed.
     pub next_offset: Option<usize>,
-    /// Whether the page was too large to be searched to its end.
+    /// Whether the page was not searched to its end.
     pub partial: bool,
+    /// Whether that is because the time ran out during the search.
+    pub out_of_time: bool,
 }
 
 #[derive(Clone, Debug, RedactedFields)]
@@ -92,8 +94,8 @@ impl SearchQuery {
         })
     }
 
-    /// None when the deadline passes first.
-    pub fn search(&self, page: &Page, serial: u64, until: Instant) -> Option<SearchResult> {
+    /// When the deadline passes first, the result says how far the search came.
+    pub fn search(&self, page: &Page, serial: u64, until: Instant) -> SearchResult {
         let mut result = SearchResult {
             url: String::new(),
             title: page.title.clone(),
@@ -102,11 +104,13 @@ impl SearchQuery {
             total: 0,
             next_offset: None,
             partial: page.omitted_nodes > 0 || !page.complete,
+            out_of_time: false,
         };
         let mut at = 0;
         while at < page.nodes.len() {
             if at.is_multiple_of(256) && Instant::now() > until {
-                return None;
+                (result.partial, result.out_of_time) = (true, true);
+                break;
             }
             // A node and its only text count as one match, as they are one line of an outline.
             let inside = page.only_text(at).filter(|_| page.nodes[at].name.is_empty());
@@ -118,8 +122,8 @@ impl SearchQuery {
             }
             at += 1 + usize::from(inside.is_some());
         }
-        self.add_closing_lines(&mut result);
-        Some(result)
+        self.add_closing_lines(&mut result, at, page);
+        result
     }
 
     fn add_match(&self, result: &mut SearchResult, page: &Page, at: usize, excerpt: String, serial: u64) {
@@ -151,8 +155,9 @@ impl SearchQuery {
         result.matches.push(found);
     }
 
-    fn add_closing_lines(&self, result: &mut SearchResult) {
+    fn add_closing_lines(&self, result: &mut SearchResult, searched: usize, page: &Page) {
         let last = match (result.total, result.next_offset) {
+            (0, _) if result.partial => "Nothing matches in the part that was searched.".to_owned(),
             (0, _) => "Nothing on the page matches.".to_owned(),
             (total, Some(next)) => {
                 format!("… {} more of {total} matches [go on: offset={next}]", total - next)
@@ -165,7 +170,12 @@ impl SearchQuery {
             result.text.push('\n');
         }
         if result.partial {
-            result.text.push_str("… the page is too large to be searched to its end\n");
+            let why = match (result.out_of_time, page.complete) {
+                (true, _) => "the search ran out of time",
+                (_, false) => "the page took too long to read",
+                _ => "the page is too large to be searched to its end",
+            };
+            result.text.push_str(&format!("… {why}: only its first {searched} nodes were searched\n"));
         }
     }
 
@@ -174,13 +184,13 @@ impl SearchQuery {
         if self.role.as_ref().is_some_and(|role| node.role != *role) {
             return None;
         }
-        let own = inside.unwrap_or(&node.name);
+        let own = &*on_one_line(inside.unwrap_or(&node.name));
         if self.name.as_ref().is_some_and(|name| !name.is_match(own)) {
             return None;
         }
         let Some(pattern) = &self.pattern else { return Some(excerpt(own, 0, self.excerpt)) };
-        let mut texts =
-            [Some(own), node.value.as_deref(), node.visible_label.as_deref()].into_iter().flatten();
+        let value = node.value.as_deref().map(on_one_line);
+        let mut texts = [Some(own), value.as_deref(), node.visible_label.as_deref()].into_iter().flatten();
         texts.find_map(|text| pattern.find(text).map(|hit| excerpt(text, hit.start(), self.excerpt)))
     }
 }
@@ -199,6 +209,11 @@ impl SearchMatch {
         let place = if self.path.is_empty() { "at the top" } else { &self.path };
         format!("{}\n  in {place} [open: cursor={}]\n", render_line(&shown, None), self.cursor)
     }
+}
+
+/// A text that goes over several lines of the page is searched as one.
+fn on_one_line(text: &str) -> Cow<'_, str> {
+    if text.contains('\n') { Cow::Owned(text.replace('\n', " ")) } else { Cow::Borrowed(text) }
 }
 
 fn compile_text(text: &str) -> Result<Regex, PatternError> {
@@ -256,7 +271,46 @@ mod tests {
     fn search(page: &Page, find: Find) -> SearchResult {
         let find = Find { limit: if find.limit == 0 { 20 } else { find.limit }, ..find };
         let until = Instant::now() + Duration::from_secs(600);
-        SearchQuery::new(&find, find.tokens.bytes()).unwrap().search(page, 3, until).unwrap()
+        SearchQuery::new(&find, find.tokens.bytes()).unwrap().search(page, 3, until)
+    }
+
+    #[test]
+    fn a_search_that_did_not_reach_the_end_says_how_far_it_came() {
+        let lines: String = (0..1000).map(|n| format!("0 paragraph item {n}\n")).collect();
+        let whole = page(&lines);
+        let cut = Page { omitted_nodes: 7, ..page(&lines) };
+        let slow = Page { complete: false, ..page(&lines) };
+        let late = Instant::now() - Duration::from_secs(1);
+        let soon = Instant::now() + Duration::from_secs(600);
+        for (page, until, out_of_time, expected) in [
+            (&whole, soon, false, "Nothing on the page matches.\n"),
+            (
+                &whole,
+                late,
+                true,
+                "Nothing matches in the part that was searched.\n\
+                 … the search ran out of time: only its first 0 nodes were searched\n",
+            ),
+            (
+                &cut,
+                soon,
+                false,
+                "Nothing matches in the part that was searched.\n\
+                 … the page is too large to be searched to its end: only its first 1000 nodes were searched\n",
+            ),
+            (
+                &slow,
+                soon,
+                false,
+                "Nothing matches in the part that was searched.\n\
+                 … the page took too long to read: only its first 1000 nodes were searched\n",
+            ),
+        ] {
+            let find = Find { pattern: text("absent"), limit: 20, ..Find::default() };
+            let found = SearchQuery::new(&find, 4000).unwrap().search(page, 1, until);
+            assert_eq!((found.text.as_str(), found.out_of_time), (expected, out_of_time));
+            assert_eq!(found.partial, expected.contains('…'));
+        }
     }
 
     fn text(text: &str) -> Option<Pattern> {
@@ -375,7 +429,7 @@ mod tests {
         for role in ["columnheader", "listitem"] {
             let find = Find { role: Some(role.into()), pattern: text("😀"), limit: 20, ..Find::default() };
             let until = Instant::now() + Duration::from_secs(600);
-            let found = SearchQuery::new(&find, bytes).unwrap().search(&page, 123_456, until).unwrap();
+            let found = SearchQuery::new(&find, bytes).unwrap().search(&page, 123_456, until);
             assert!(
                 found.text.len() <= bytes && !found.matches.is_empty(),
                 "{}: {}",

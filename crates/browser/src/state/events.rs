@@ -1,6 +1,6 @@
 //! Applies CDP events to the state: targets, downloads, paused requests; all else goes to the tab it concerns.
 
-use super::{Incident, MAX_TABS, State, Tab, TabEnd, attach_to_frames};
+use super::{Incident, MAX_CLOSED_POPUPS, MAX_TABS, State, Tab, TabEnd, attach_to_frames};
 use crate::{
     cdp::{Event, EventKind, Reactions, SessionId, protocol as p},
     credentials::BrowsingContextGroup,
@@ -36,7 +36,7 @@ impl State {
                     self.drag_data = Some(drag.data.clone());
                 }
             }
-            (EventKind::RendererCrashed(_), Some(session)) => {
+            (kind, Some(session)) if kind.is_renderer_crash() => {
                 if self.tab.as_ref().is_some_and(|tab| tab.session == *session) {
                     self.ended.get_or_insert(TabEnd::Crashed { status: None });
                 }
@@ -89,13 +89,17 @@ impl State {
             "page" if self.resuming && self.unclaimed.len() < MAX_UNCLAIMED => {
                 self.unclaimed.push(attached.clone());
             }
-            "page" if !self.resuming && self.tab_count() < MAX_TABS + usize::from(self.opening) => {
+            "page" if !self.resuming && self.tab_count() < self.tab_limit_for(target_info) => {
                 self.adopt(attached, reactions);
             }
             "page" => {
                 let url = self.incidents.page_url(&target_info.url);
                 self.incidents.add(Incident::PopupClosed { url });
                 close_popup(attached, reactions);
+                self.closed_popups += 1;
+                if self.closed_popups > MAX_CLOSED_POPUPS {
+                    self.close_opener(target_info, reactions);
+                }
             }
             // A worker, or a kind that was not requested: let it run.
             _ => {
@@ -106,6 +110,20 @@ impl State {
                 reactions.post(Some(session_id), &p::Resume {});
             }
         }
+    }
+
+    /// One tab more for what the driver opens, which has no opener: a popup must not take its place.
+    fn tab_limit_for(&self, page: &p::TargetInfo) -> usize {
+        MAX_TABS + usize::from(self.opening && page.opener_id.is_none())
+    }
+
+    /// Closes the tab that opened a popup too many.
+    fn close_opener(&mut self, popup: &p::TargetInfo, reactions: &mut Reactions<'_>) {
+        let Some(opener) = &popup.opener_id else { return };
+        if self.tab.as_ref().is_some_and(|tab| tab.target == *opener) {
+            self.ended.get_or_insert(TabEnd::OpenedTooManyWindows);
+        }
+        reactions.post(None, &p::CloseTarget { target_id: opener });
     }
 
     /// Makes a page a tab of the session, whoever opened it, and sets it up before it runs.

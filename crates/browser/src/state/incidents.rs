@@ -47,6 +47,8 @@ pub enum Incident<P = PageText> {
     },
     /// The page was still loading, or never became idle, when the driver stopped waiting.
     StillLoading,
+    /// The connection ended before the whole document had come, or the page stopped loading by itself.
+    LoadingStopped,
 }
 
 #[derive(Default)]
@@ -69,7 +71,8 @@ impl Incidents {
     pub fn add(&mut self, incident: Incident) {
         self.page_events.add_incident(&incident);
         // Reported once, so that a storm of popups does not push out the tabs that did open.
-        if matches!(incident, Incident::PopupClosed { .. }) && self.waiting.contains(&incident) {
+        let is_once = matches!(incident, Incident::PopupClosed { .. } | Incident::LoadingStopped);
+        if is_once && self.waiting.contains(&incident) {
             return;
         }
         if self.waiting.len() == MAX_INCIDENTS {

@@ -32,6 +32,10 @@ use tokio::sync::watch;
 /// Tabs of a session; further popups are closed at once.
 pub(crate) const MAX_TABS: usize = 8;
 
+/// Popups that are closed in one action before the tab that opens them is. Each takes Chromium tens of milliseconds,
+/// and its page can do nothing else meanwhile. No other command of CDP stops a script that opens windows.
+pub(crate) const MAX_CLOSED_POPUPS: usize = 24;
+
 /// [`State`] behind a lock, with a notification after each event.
 pub(crate) struct SharedState {
     state: Mutex<State>,
@@ -50,6 +54,8 @@ pub(crate) struct State {
     pub text: TextCutter,
     /// Width and height of every tab.
     pub viewport: (u32, u32),
+    /// Popups closed since the present action began.
+    pub closed_popups: usize,
     /// The driver is opening a tab, for which there is always room.
     pub opening: bool,
     /// The driver looks for its tab on a new connection. Pages stay paused until it is found.
@@ -78,6 +84,8 @@ pub(crate) enum TabEnd {
     Closed,
     /// It hung, and the driver gave it up.
     Abandoned,
+    /// It opened windows without end, and the driver closed it.
+    OpenedTooManyWindows,
 }
 
 impl SharedState {

@@ -64,7 +64,7 @@ impl PageEventQueue {
             Incident::UploadRefused => self.add(Kind::UploadRefused, "", ""),
             Incident::DownloadRefused { url } => self.add(Kind::DownloadRefused, url.as_str(), ""),
             Incident::SchemeRefused { scheme } => self.add(Kind::SchemeRefused, "", scheme.as_str()),
-            Incident::TabChanged { .. } | Incident::StillLoading => {}
+            Incident::TabChanged { .. } | Incident::StillLoading | Incident::LoadingStopped => {}
         }
     }
 

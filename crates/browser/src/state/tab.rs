@@ -46,6 +46,10 @@ pub(crate) struct Tab {
     /// `commits` when the agent's last screenshot began.
     pub commits_at_screenshot: Option<u64>,
     pub same_document_navigations: u64,
+    /// The last navigations that were started: the loader, and `commits` at that time.
+    pub started_navigations: VecDeque<(Option<Id>, u64)>,
+    /// Whether the navigation to the newest document had started before the document before it was committed.
+    pub is_uninvited: bool,
     /// Requests since the present action began that have not finished, and whether the response has begun.
     pub requests: HashMap<Id, bool>,
     /// The dialog that waits for an answer; no script of the page runs meanwhile.
@@ -59,6 +63,10 @@ pub(crate) struct Tab {
     pub(super) document_request_is_post: Option<bool>,
     /// Whether the document is the response to such a request.
     pub posted: bool,
+    /// The last response to a request for the tab's document: the document's loader, and the HTTP status.
+    pub(super) document_response: Option<(Id, u16)>,
+    /// The HTTP status of the document.
+    pub status: Option<u16>,
     pub context_group: BrowsingContextGroup,
     pub injected_requests: InjectedRequests,
 }
@@ -99,6 +107,8 @@ pub(crate) struct LoadProgress {
     pub dom_content_loaded: bool,
     pub load: bool,
     pub network_idle: bool,
+    /// Loading ended without the load event: the connection broke, or the page or the driver stopped it.
+    pub stopped: bool,
 }
 
 impl Tab {
@@ -122,6 +132,8 @@ impl Tab {
             refused_scheme: None,
             commits_at_start: 0,
             same_document_navigations: 0,
+            started_navigations: VecDeque::new(),
+            is_uninvited: false,
             requests: HashMap::new(),
             dialog: None,
             answered_dialogs: 0,
@@ -129,6 +141,8 @@ impl Tab {
             root_scan: None,
             document_request_is_post: None,
             posted: false,
+            document_response: None,
+            status: None,
             context_group: BrowsingContextGroup::mixed(),
             injected_requests: InjectedRequests::default(),
         }

@@ -66,6 +66,10 @@ impl Tab {
 
     fn response_received(&mut self, received: &p::ResponseReceived) {
         self.note_document_response(received);
+        if received.r#type == "Document" && received.frame_id.as_ref() == Some(&self.target) {
+            // Chromium gives a document's request the id of its loader.
+            self.document_response = Some((received.request_id.clone(), received.response.status));
+        }
         if received.response.mime_type == "text/event-stream" {
             // It never ends.
             self.requests.remove(&received.request_id);
@@ -119,9 +123,16 @@ impl Tab {
         reactions: &mut Reactions<'_>,
     ) {
         self.frames.keep_only(&frame.id);
+        let started = self.started_navigations.iter().rfind(|(loader, _)| *loader == frame.loader_id);
+        self.is_uninvited = started.is_some_and(|(_, commits)| *commits < self.commits);
         self.commits += 1;
         // A page without a request comes from a cache, and the method that once requested it is unknown.
         self.posted = self.document_request_is_post.take().unwrap_or(frame.url.starts_with("http"));
+        let response = self.document_response.take();
+        self.status = response
+            .filter(|(loader, _)| frame.loader_id.as_ref() == Some(loader))
+            .map(|(_, status)| status)
+            .filter(|status| *status > 0);
         self.navigation = PendingNavigation::None;
         self.requests.clear();
         self.dialog = None;
@@ -170,6 +181,10 @@ impl Tab {
                 if it.frame_id == self.target && !it.navigation_type.ends_with("ameDocument") =>
             {
                 self.navigation = PendingNavigation::Started;
+                if self.started_navigations.len() == MAX_LOADERS {
+                    self.started_navigations.pop_front();
+                }
+                self.started_navigations.push_back((it.loader_id.clone(), self.commits));
             }
             EventKind::NavigationCleared(it)
                 if it.frame_id == self.target && self.navigation == PendingNavigation::Requested =>
@@ -177,6 +192,10 @@ impl Tab {
                 self.navigation = PendingNavigation::None;
             }
             EventKind::LoadingStopped(it) if it.frame_id == self.target => {
+                // Chromium reports the load event first, unless there is none. A page that is about to be replaced
+                // may stop as well.
+                self.load_progress.stopped |=
+                    !self.load_progress.load && self.navigation == PendingNavigation::None;
                 self.navigation = PendingNavigation::None;
             }
             _ => {}

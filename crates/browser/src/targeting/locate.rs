@@ -133,13 +133,17 @@ impl Browser {
         purpose: Purpose,
         deadline: Deadline,
     ) -> Result<Located, BrowserError> {
-        let patience = deadline.within(APPEAR_WAIT);
+        // Leaves time for a last search, so that a short time limit still says what is missing.
+        let patience = deadline.within(APPEAR_WAIT.min(deadline.left() * 3 / 4));
+        let mut missing = None;
         loop {
-            match self.locate_once(target, purpose, deadline).await {
-                Err(BrowserError::ElementNotFound { .. }) if !patience.left().is_zero() => {
+            match (self.locate_once(target, purpose, deadline).await, missing.take()) {
+                (Err(error @ BrowserError::ElementNotFound { .. }), _) if !patience.left().is_zero() => {
+                    missing = Some(error);
                     tokio::time::sleep(POLL_INTERVAL).await;
                 }
-                found => return found,
+                (Err(BrowserError::Timeout { .. }), Some(missing)) => return Err(missing),
+                (found, _) => return found,
             }
         }
     }
@@ -253,8 +257,8 @@ impl Browser {
                 Err(error) => return Err(error.into()),
             }
         }
-        if let Some(redact) = redactor {
-            found.iter_mut().for_each(|frame| frame.remove_redacted(|words| redact(words).is_some()));
+        if let Some(redactor) = redactor {
+            found.iter_mut().for_each(|frame| frame.remove_redacted(|words| redactor.mask(words).is_some()));
         }
         let chosen = choose(&found, index)
             .and_then(|(reference, matches)| Some((self.element(&reference).ok()?, matches)));
@@ -268,8 +272,10 @@ impl Browser {
 }
 
 impl FindReply {
-    /// Removes matches by redacted text, also from the counts.
+    /// Removes matches by redacted text, also from the counts and from what is near: nothing of a reply may depend on
+    /// whether a guess is in a text that is masked.
     fn remove_redacted(&mut self, is_redacted: impl Fn(&str) -> bool) {
+        self.near.retain(|near| !is_redacted(&near.name));
         let lists = [&mut self.exact, &mut self.close, &mut self.part];
         for ((list, words), total) in lists.into_iter().zip(&self.words).zip(&mut self.total) {
             let mut words = words.iter();

@@ -5,7 +5,7 @@ mod redaction;
 
 pub use page_text::{AttributedText, FENCE_BYTES, PageText, RedactedPageText, mark_page_text, page_block};
 pub(crate) use redaction::{HTML_SLACK, Limit, MAX_DECODED_TEXT, MAX_URL, TextCutter};
-pub use redaction::{ScriptTextLimits, TEXT_SLACK, TextRedactor};
+pub use redaction::{MaskSecrets, ScriptTextLimits, TEXT_SLACK, TextRedactor};
 
 use redact::is_invisible;
 use url::Url;
@@ -22,6 +22,18 @@ pub(crate) fn visible_line(text: &str) -> String {
         .map(|c| if matches!(c, '\t' | '\n' | '\r' | '\u{2028}' | '\u{2029}') { ' ' } else { c })
         .filter(|c| !is_invisible(*c))
         .collect()
+}
+
+/// The page script's sign for a line break that is kept.
+const LINE_BREAK: char = '\u{2028}';
+
+/// The visible characters, with the line breaks that the page script kept.
+pub(crate) fn visible_lines(text: &str) -> String {
+    if !text.contains([LINE_BREAK, '\n']) {
+        return visible_line(text);
+    }
+    let lines: Vec<String> = text.split([LINE_BREAK, '\n']).map(visible_line).collect();
+    lines.join("\n")
 }
 
 /// The last character boundary within the first `limit` bytes. Text of a page is cut by [`TextCutter`] instead.
@@ -102,6 +114,18 @@ mod tests {
             ("\u{fdd0}ours?\u{fdd1}", "ours?"),
         ] {
             assert_eq!(visible_line(text), expected);
+        }
+    }
+
+    #[test]
+    fn kept_line_breaks_stay_line_breaks() {
+        for (text, expected) in [
+            ("plain", "plain"),
+            ("two\u{2028}lines", "two\nlines"),
+            ("a\u{200b}b\u{2028}\u{2028}  c\td\u{2029}e", "ab\n\n  c d e"),
+            ("again\nkept", "again\nkept"),
+        ] {
+            assert_eq!(visible_lines(text), expected);
         }
     }
 

@@ -1,10 +1,10 @@
-//! Masks secrets in page text, then cuts it. Never the other way round: a cut can leave a part of a secret that is too
-//! short to be recognized.
+//! Masks secrets in page text, then cuts it. Never the other way round: only whole secrets are recognized, and a cut leaves
+//! a part of one.
 //!
 //! In a session with secrets the page script sends [`TEXT_SLACK`] characters beyond each limit, and marks where it had
 //! to cut itself. In any other session it keeps to the limits, and nothing here has anything to do.
 
-use super::{cut_at, truncate_url, url_origin, visible_line};
+use super::{cut_at, truncate_url, url_origin, visible_line, visible_lines};
 use redact::{UNAMBIGUOUS, random_text};
 use serde::Serialize;
 use std::{borrow::Cow, sync::Arc};
@@ -18,17 +18,35 @@ pub(crate) const MAX_DECODED_TEXT: usize = MAX_URL + TEXT_SLACK;
 /// What is shown of a URL, in bytes.
 pub(crate) const MAX_URL: usize = 8 * 1024;
 
-/// The end of a text that was cut is not shown: a secret may begin there, of which too little is left to be recognized.
-/// A redactor recognizes 12 characters of a secret, in any encoding.
+/// The end of a text that was cut is not shown: a secret may begin there, of which a part is left.
 const UNSAFE_TAIL: usize = 256;
 /// The same in HTML, where a tag may stand before each character.
 const UNSAFE_HTML_TAIL: usize = 3 * TEXT_SLACK;
 /// Bytes of HTML that are kept beyond what is shown, until it is masked.
 pub(crate) const HTML_SLACK: usize = UNSAFE_HTML_TAIL + TEXT_SLACK;
 
-/// Returns the text without its secrets; `None` if it has none. Of a long secret it also finds parts, of 12 characters
-/// or more.
-pub type TextRedactor = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+/// Masks the secrets of a session in texts of its pages. Only whole secrets count.
+pub trait MaskSecrets: Send + Sync {
+    /// The text without its secrets; `None` if it has none.
+    fn mask(&self, text: &str) -> Option<String>;
+
+    /// The same for texts that a page shows one after the other (cells, lines, inputs), over which a secret may be
+    /// split. Returns those that change, each with its place in the list.
+    fn mask_neighbours(&self, texts: &[&str]) -> Vec<(usize, String)>;
+}
+
+/// A secret that no page splits.
+impl<F: Fn(&str) -> Option<String> + Send + Sync> MaskSecrets for F {
+    fn mask(&self, text: &str) -> Option<String> {
+        self(text)
+    }
+
+    fn mask_neighbours(&self, texts: &[&str]) -> Vec<(usize, String)> {
+        texts.iter().enumerate().filter_map(|(at, text)| Some((at, self(text)?))).collect()
+    }
+}
+
+pub type TextRedactor = Arc<dyn MaskSecrets>;
 
 /// How much of a text is shown.
 #[derive(Clone, Copy, Debug)]
@@ -90,11 +108,28 @@ impl TextCutter {
         }
     }
 
+    /// The same with the line breaks that the page script kept.
+    pub fn unmasked_lines(&self, text: &str) -> String {
+        match self.split_at_mark(text) {
+            (text, false) => visible_lines(text),
+            (text, true) => visible_lines(text) + &self.mark,
+        }
+    }
+
     /// The visible characters of a text, in one line, masked and then cut.
     pub fn redact_and_cut(&self, text: &str, limit: Limit) -> String {
+        self.redact_and_cut_as(visible_line, text, limit)
+    }
+
+    /// The same with its line breaks.
+    pub fn redact_and_cut_lines(&self, text: &str, limit: Limit) -> String {
+        self.redact_and_cut_as(visible_lines, text, limit)
+    }
+
+    fn redact_and_cut_as(&self, visible: fn(&str) -> String, text: &str, limit: Limit) -> String {
         let is_cut = matches!(limit, Limit::Bytes(_)) && is_cut_by_decoding(text);
         let (masked, is_cut) = self.mask(text, is_cut, UNSAFE_TAIL);
-        let mut line = visible_line(&masked);
+        let mut line = visible(&masked);
         match limit {
             Limit::Units(limit) => cut_units(&mut line, limit, is_cut),
             Limit::Bytes(limit) => line.truncate(cut_at(&line, limit)),
@@ -112,7 +147,7 @@ impl TextCutter {
             Limit::None => true,
         };
         let is_plain = fits && (line.is_ascii() || !self.split_at_mark(line).1);
-        !is_plain || self.redactor.as_ref().is_some_and(|redact| redact(line).is_some())
+        !is_plain || self.redactor.as_ref().is_some_and(|redactor| redactor.mask(line).is_some())
     }
 
     /// A URL, masked and then cut. Its origin stays as it is, so that policy can still decide on it.
@@ -151,10 +186,10 @@ impl TextCutter {
 
     /// Masks a text, and drops its end if it was cut there. Also returns whether it was.
     fn mask<'a>(&self, text: &'a str, is_cut: bool, tail: usize) -> (Cow<'a, str>, bool) {
-        let Some(redact) = &self.redactor else { return (Cow::Borrowed(text), false) };
+        let Some(redactor) = &self.redactor else { return (Cow::Borrowed(text), false) };
         let (raw, is_marked) = self.split_at_mark(text);
         let is_cut = is_cut || is_marked;
-        let mut masked = redact(raw).map_or(Cow::Borrowed(raw), Cow::Owned);
+        let mut masked = redactor.mask(raw).map_or(Cow::Borrowed(raw), Cow::Owned);
         if is_cut {
             // What masking left of the end: nothing, if the mask of a secret is the end.
             let same = masked.chars().rev().zip(raw.chars().rev()).take(tail);

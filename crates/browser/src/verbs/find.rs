@@ -20,7 +20,7 @@ impl Browser {
         // The pattern is the caller's: a slow one must not block other calls.
         let search = move || query.search(&searched, serial, deadline.at.into_std());
         let result = match tokio::task::spawn_blocking(search).await {
-            Ok(result) => result.ok_or_else(|| deadline.timeout())?,
+            Ok(result) => result,
             Err(failed) => match failed.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
                 // Only a runtime that is shutting down cancels it.

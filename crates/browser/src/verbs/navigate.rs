@@ -3,15 +3,15 @@
 use super::{Outcome, ReplyOptions, settle::has_reached};
 use crate::{
     browser::Browser,
-    cdp::protocol as p,
+    cdp::{Id, protocol as p},
     deadline::Deadline,
     error::BrowserError,
     snapshot::Snapshot,
-    state::{Incident, State},
+    state::{Incident, State, Tab},
     text::{AttributedText, PageText, cut},
 };
 use policy::{LoadState, Navigate};
-use std::{future::pending, time::Duration};
+use std::{future::pending, sync::OnceLock, time::Duration};
 
 /// Time limit for a loaded page to reach network idle; after it, the reply says that the page is still loading.
 const NETWORK_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -19,11 +19,18 @@ const NETWORK_IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 const DOWNLOAD_REPORT_TIMEOUT: Duration = Duration::from_millis(500);
 /// A main thread that is silent for this long counts as hung, and its tab as lost.
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// A page that has started so many navigations, none of which has come to a document, starts them over and over.
+const MAX_PENDING_NAVIGATIONS: usize = 3;
+/// How long a navigation may take to show its document after the page has started another one.
+const OVERTAKEN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Error of a navigation that another one replaced.
 const ABORTED: &str = "ERR_ABORTED";
 /// Errors for addresses that Chromium refuses regardless of the network.
 const SCHEME_ERRORS: [&str; 3] =
     ["net::ERR_UNSAFE_REDIRECT", "net::ERR_UNKNOWN_URL_SCHEME", "net::ERR_DISALLOWED_URL_SCHEME"];
+
+/// The loader of a navigation, once Chromium has accepted it. Without one it stays within the document.
+type AcceptedLoader = OnceLock<Option<Id>>;
 
 impl Browser {
     pub(super) async fn navigate(
@@ -32,9 +39,10 @@ impl Browser {
         reply: &ReplyOptions,
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
-        let snapshot = match self.go_to(navigate, Some(reply), deadline).await {
+        let cleanup = RESPONSE_TIMEOUT.min(deadline.left() / 4);
+        let snapshot = match self.go_to(navigate, Some(reply), deadline.reserving(cleanup)).await {
             Err(error @ BrowserError::Timeout { .. }) => {
-                self.stop_or_abandon().await?;
+                self.stop_or_abandon(deadline.within(cleanup)).await?;
                 return Err(error);
             }
             snapshot => snapshot?.ok_or(BrowserError::TabClosed)?,
@@ -106,29 +114,77 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
         self.dismiss_dialog(deadline).await?;
+        // Such a page may replace the requested one at any moment, but not in another tab.
+        let pending = self.pending_navigation_count();
+        if pending >= MAX_PENDING_NAVIGATIONS || (loads_itself && pending > 0) {
+            self.replace_tab(deadline).await?;
+            return self.open(navigate, reply, &OnceLock::new(), deadline).await;
+        }
         let left = self.tab_url();
+        let accepted = OnceLock::new();
         tokio::select! {
             // The page that is left is checked before it is left.
             biased;
             // A page with a hung main thread must not delay the next one.
             hung = self.page_hangs(deadline) => hung?,
-            opened = self.open(navigate, reply, deadline) => match opened {
+            opened = self.open(navigate, reply, &accepted, deadline) => match opened {
                 // The page to be left is gone, as requested.
-                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) if self.document_count() == 0 => {}
+                Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed | BrowserError::TooManyWindows)
+                    if self.document_count() == 0 => {}
                 // The page reloaded itself instead. Other aborted navigations are reported as they are.
                 Err(BrowserError::NavigationFailed { net_error, .. })
-                    if net_error == ABORTED && (loads_itself || self.document_count() > 0) => {}
+                    if net_error == ABORTED
+                        && (loads_itself
+                            || self.document_count() > 0
+                            || self.has_started_another(&accepted)) => {}
                 Ok(_)
                     if (loads_itself || self.document_count() > 1)
                         && self.tab_url() == left
                         && navigate.url.as_str() != left => {}
+                // The page that was left had requested another document before it was left.
+                Ok(_) if self.is_replaced_by_page(&accepted) => {}
                 opened => return opened,
             },
             // A page that keeps reloading itself can replace the next page, but not in another tab.
-            () = self.page_keeps_reloading(&left) => {}
+            () = self.page_keeps_reloading(&left, &accepted) => {}
+            () = self.navigation_is_lost(&accepted) => {}
         }
         self.replace_tab(deadline).await?;
-        self.open(navigate, reply, deadline).await
+        self.open(navigate, reply, &OnceLock::new(), deadline).await
+    }
+
+    /// Whether the requested document was shown, and then one that neither it nor the driver had requested.
+    fn is_replaced_by_page(&self, accepted: &AcceptedLoader) -> bool {
+        let state = self.shared.lock();
+        let Some(tab) = &state.tab else { return false };
+        let is_newest = accepted.get().is_none_or(|loader| tab.loaders.back() == loader.as_ref());
+        tab.commits > tab.commits_at_start + 1 && tab.is_uninvited && !is_newest
+    }
+
+    /// Navigations that were started since the newest document was committed.
+    fn pending_navigation_count(&self) -> usize {
+        let state = self.shared.lock();
+        state.tab.as_ref().map_or(0, |tab| {
+            tab.started_navigations.iter().rev().take_while(|(_, commits)| *commits == tab.commits).count()
+        })
+    }
+
+    /// Whether the page has started a navigation after the requested one.
+    fn has_started_another(&self, accepted: &AcceptedLoader) -> bool {
+        let state = self.shared.lock();
+        state.tab.as_ref().is_some_and(|tab| is_overtaken(tab, accepted))
+    }
+
+    /// Completes when the page has started another navigation, and the requested document is not shown a while later.
+    async fn navigation_is_lost(&self, accepted: &AcceptedLoader) {
+        let overtaken =
+            |state: &mut State| state.tab.as_ref().filter(|tab| is_overtaken(tab, accepted)).map(|_| ());
+        self.shared.until(overtaken).await;
+        tokio::time::sleep(OVERTAKEN_TIMEOUT).await;
+        let is_shown = self.shared.lock().tab.as_ref().is_some_and(|tab| is_shown(tab, accepted));
+        if is_shown {
+            pending::<()>().await;
+        }
     }
 
     /// The URL as Chromium reports it, to compare it with another.
@@ -136,11 +192,13 @@ impl Browser {
         self.shared.lock().tab.as_ref().map(|tab| tab.url.clone()).unwrap_or_default()
     }
 
-    /// Completes when the page that was left has been loaded repeatedly.
-    async fn page_keeps_reloading(&self, left: &str) {
+    /// Completes when the page that was left has been loaded repeatedly. Until the requested document is shown, every
+    /// document is one of that page, whatever its address.
+    async fn page_keeps_reloading(&self, left: &str, accepted: &AcceptedLoader) {
         self.shared
             .until(|state| {
-                state.tab.as_ref().filter(|tab| tab.url == left && tab.is_reloading_itself()).map(|_| ())
+                let tab = state.tab.as_ref().filter(|tab| tab.is_reloading_itself())?;
+                (tab.url == left || !is_shown(tab, accepted)).then_some(())
             })
             .await;
     }
@@ -149,11 +207,13 @@ impl Browser {
         &self,
         navigate: &Navigate,
         reply: Option<&ReplyOptions>,
+        accepted: &AcceptedLoader,
         deadline: Deadline,
     ) -> Result<Option<Snapshot>, BrowserError> {
         let url = navigate.url.as_str();
         let downloads = self.shared.lock().downloads;
         let navigated = self.call_tab(&p::Navigate { url }, deadline).await?;
+        accepted.get_or_init(|| navigated.loader_id.clone());
         self.check_not_refused()?;
         if let Some(net_error) = navigated.error_text {
             return Err(self.navigation_error(url, &net_error, downloads, deadline).await?);
@@ -230,15 +290,17 @@ impl Browser {
         match responds {
             Ok(false) if self.document_count() == 0 => Ok(()),
             // The navigation itself reports these.
-            Ok(_) | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed) => pending().await,
+            Ok(_)
+            | Err(BrowserError::TabCrashed { .. } | BrowserError::TabClosed | BrowserError::TooManyWindows) => {
+                pending().await
+            }
             Err(error) => Err(error),
         }
     }
 
     /// After a timeout: stops loading, so that the page does not appear after the agent got the error. A hung tab is
     /// abandoned; the next call gets a new one.
-    async fn stop_or_abandon(&self) -> Result<(), BrowserError> {
-        let deadline = Deadline::after(RESPONSE_TIMEOUT, "navigate");
+    async fn stop_or_abandon(&self, deadline: Deadline) -> Result<(), BrowserError> {
         let stopped = async {
             match self.call_tab(&p::StopLoading {}, deadline).await {
                 // A tab between two pages refuses.
@@ -262,6 +324,21 @@ impl Browser {
             Err(error) => Err(error),
         }
     }
+}
+
+fn is_shown(tab: &Tab, accepted: &AcceptedLoader) -> bool {
+    match accepted.get() {
+        None => false,
+        Some(None) => true,
+        Some(Some(loader)) => tab.loaders.contains(loader),
+    }
+}
+
+/// Whether another navigation was started after the accepted one, which is not shown.
+fn is_overtaken(tab: &Tab, accepted: &AcceptedLoader) -> bool {
+    let Some(loader) = accepted.get().filter(|loader| loader.is_some()) else { return false };
+    let newest = tab.started_navigations.back();
+    newest.is_some_and(|(newest, _)| newest != loader) && !is_shown(tab, accepted)
 }
 
 fn classify_net_error(url: &str, net_error: &str) -> BrowserError {

@@ -143,14 +143,20 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<PageReading, BrowserError> {
         let mut attempts = 1;
+        let mut has_waited = false;
         loop {
             let frames = self.readable_frames();
             let ready = self.snapshots().take_settled();
             let ready = ready.filter(|ready| links == Links::Omitted && ready.frames == frames);
-            let page = match ready {
+            let mut page = match ready {
                 Some(ready) => merge_frames(ready.snapshot, HashMap::new()),
                 None => self.read_frames(&frames, links, deadline).await?,
             };
+            if page.animating && !has_waited {
+                has_waited = true;
+                self.wait_idle(deadline).await?;
+                continue;
+            }
             // A page that was replaced meanwhile is read again; otherwise its refs would belong to the old one.
             let same = self.readable_frames().first() == frames.first();
             if attempts == MAX_ATTEMPTS || same {
@@ -159,6 +165,9 @@ impl Browser {
                 if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
                     tab.title.clone_from(&page.title);
                 }
+                // The page of Chromium that stands for an empty error response knows no status.
+                let status = self.shared.lock().tab.as_ref().and_then(|tab| tab.status);
+                page.status = page.status.or(status.filter(|_| same));
                 let text = self.text_cutter();
                 let page = if text.redactor().is_some() { page.redacted(&text) } else { page };
                 return Ok(PageReading { url: self.state().url, document, page: Arc::new(page) });

@@ -153,7 +153,7 @@ fn redact_states(states: NodeStates, redact: Redact<'_>) -> NodeStates<Redacted>
 }
 
 fn redact_search(found: SearchResult, redact: Redact<'_>) -> SearchResult<Redacted> {
-    let SearchResult { url, title, text, matches, total, next_offset, partial } = found;
+    let SearchResult { url, title, text, matches, total, next_offset, partial, out_of_time } = found;
     let matches = matches.into_iter().map(|found| {
         let SearchMatch { role, excerpt, reference, visible_label, unseen, path, cursor } = found;
         SearchMatch {
@@ -174,6 +174,7 @@ fn redact_search(found: SearchResult, redact: Redact<'_>) -> SearchResult<Redact
         total,
         next_offset,
         partial,
+        out_of_time,
     }
 }
 
@@ -191,6 +192,7 @@ fn redact_incidents(incidents: Vec<Incident>, redact: Redact<'_>) -> Vec<Inciden
         Incident::DownloadRefused { url } => Incident::DownloadRefused { url: page(url) },
         Incident::SchemeRefused { scheme } => Incident::SchemeRefused { scheme: page(scheme) },
         Incident::StillLoading => Incident::StillLoading,
+        Incident::LoadingStopped => Incident::LoadingStopped,
     });
     redacted.collect()
 }
@@ -284,6 +286,7 @@ mod tests {
                     total: 1,
                     next_offset: None,
                     partial: false,
+                    out_of_time: false,
                 }),
                 3 + 6,
             ),

@@ -153,12 +153,12 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<MaskedLabels, BrowserError> {
         let text = self.text_cutter();
-        let Some(mask) = text.redactor() else { return Ok(MaskedLabels::default()) };
+        let Some(redactor) = text.redactor() else { return Ok(MaskedLabels::default()) };
         let argument = serde_json::json!({ "number": element.number, "most": MAX_LABELS });
         let labels: Result<Vec<String>, _> =
             self.call_script(&element.frame, ScriptFunction::ListOptionLabels, &argument, deadline).await;
         let labels = labels.map_err(|error| gone_as(error, element.stale()))?;
-        let hidden = labels.iter().enumerate().filter(|(_, label)| mask(label).is_some());
+        let hidden = labels.iter().enumerate().filter(|(_, label)| redactor.mask(label).is_some());
         Ok(MaskedLabels { hidden: hidden.map(|(at, _)| at).collect(), read: Some(labels.len()) })
     }
 

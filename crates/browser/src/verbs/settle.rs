@@ -5,7 +5,7 @@ use crate::{
     cdp::protocol as p,
     deadline::Deadline,
     error::BrowserError,
-    state::{Incident, PendingNavigation, State},
+    state::{Incident, PendingNavigation, State, Tab},
     text::AttributedText,
 };
 use policy::LoadState;
@@ -59,7 +59,9 @@ impl State {
 impl Browser {
     /// Forgets navigations and requests from before an action.
     pub(super) fn begin_action(&self) {
-        if let Some(tab) = &mut self.shared.lock().tab {
+        let mut state = self.shared.lock();
+        state.closed_popups = 0;
+        if let Some(tab) = &mut state.tab {
             tab.refused_scheme = None;
             tab.answered_dialogs = 0;
             tab.leaving = false;
@@ -80,7 +82,10 @@ impl Browser {
                 break;
             }
             let patience = match outstanding {
-                Outstanding::Nothing => return self.check_not_refused(),
+                Outstanding::Nothing => {
+                    self.note_stopped_loading();
+                    return self.check_not_refused();
+                }
                 Outstanding::Navigation => loading.within(START_TIMEOUT),
                 Outstanding::Load => loading,
                 Outstanding::Responses => fetching,
@@ -112,6 +117,15 @@ impl Browser {
         }
         self.shared.lock().incidents.add(Incident::StillLoading);
         self.check_not_refused()
+    }
+
+    /// Notes that the document that the action led to is not complete.
+    fn note_stopped_loading(&self) {
+        let mut state = self.shared.lock();
+        let is_stopped = |tab: &Tab| tab.load_progress.stopped && tab.commits != tab.commits_at_start;
+        if state.tab.as_ref().is_some_and(is_stopped) {
+            state.incidents.add(Incident::LoadingStopped);
+        }
     }
 
     /// Documents shown since the action began.
@@ -170,9 +184,12 @@ impl Browser {
 }
 
 pub(super) fn has_reached(state: &State, load_state: LoadState) -> bool {
-    state.tab.as_ref().is_some_and(|tab| match load_state {
-        LoadState::DomContentLoaded => tab.load_progress.dom_content_loaded,
-        LoadState::Load => tab.load_progress.load,
-        LoadState::NetworkIdle => tab.load_progress.network_idle,
-    })
+    let Some(progress) = state.tab.as_ref().map(|tab| tab.load_progress) else { return false };
+    // What was stopped reaches no state any more.
+    progress.stopped
+        || match load_state {
+            LoadState::DomContentLoaded => progress.dom_content_loaded,
+            LoadState::Load => progress.load,
+            LoadState::NetworkIdle => progress.network_idle,
+        }
 }

@@ -6,14 +6,46 @@ use crate::{
     deadline::Deadline,
     error::BrowserError,
     input::{GuardedInput, InputGesture, InputKind, KeyStroke},
+    page::ScriptCallError,
     script::ScriptFunction,
     targeting::{ActionabilityCheck, Element, Purpose, TargetUse, check_unchanged_visibly},
 };
 use policy::{Chord, DELETE, ENTER, ElementFacts, LoadState, TypeText};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Longer texts are inserted line by line, as if pasted.
 const MAX_KEYSTROKES: usize = 1_000;
+
+/// The note of a field that ignores what is typed.
+const NOT_TAKEN: &str = "the field did not take the text: it holds what it held before. Look at the page before you \
+                         type again";
+
+#[derive(Serialize)]
+struct HeldTextRequest {
+    number: u64,
+}
+
+#[derive(Deserialize, PartialEq, Eq)]
+struct HeldText {
+    /// The length of the text and its end.
+    held: Option<String>,
+    #[serde(default)]
+    empty: bool,
+}
+
+impl HeldText {
+    /// Whether a field with this text need not change.
+    fn is_as_typed(&self, typing: &TypeText) -> bool {
+        let has_text = |held: &String| held.ends_with(&*typing.text);
+        match (typing.text.is_empty(), typing.clear_first) {
+            (true, false) => true,
+            (true, true) => self.empty,
+            // The same text again, in place of itself.
+            (false, true) => self.held.as_ref().is_some_and(has_text),
+            (false, false) => false,
+        }
+    }
+}
 
 #[derive(Serialize)]
 struct CaretRequest {
@@ -38,7 +70,14 @@ impl Browser {
             self.reject_editor_with_closed_root(&element, deadline).await?;
         }
         self.begin_action();
+        let before = self.held_text(&element, deadline).await?;
         self.enter_text(typing, decided, &element, target_use, deadline).await?;
+        let note = match (before, self.held_text(&element, deadline).await?) {
+            (Some(before), Some(after)) if before == after && !before.is_as_typed(typing) => {
+                Some(NOT_TAKEN.to_owned())
+            }
+            _ => None,
+        };
         if typing.submit {
             self.call_on_field(
                 &element,
@@ -57,7 +96,23 @@ impl Browser {
             .await?;
         }
         self.settle(LoadState::Load, deadline).await?;
-        Ok(None)
+        Ok(note)
+    }
+
+    /// What the field holds; `None` if it is secret or gone, or its page is.
+    async fn held_text(
+        &self,
+        element: &Element,
+        deadline: Deadline,
+    ) -> Result<Option<HeldText>, BrowserError> {
+        let request = HeldTextRequest { number: element.number };
+        let read =
+            self.call_script::<_, HeldText>(&element.frame, ScriptFunction::ReadHeldText, &request, deadline);
+        match read.await {
+            Ok(text) => Ok(Some(text).filter(|text| text.held.is_some())),
+            Err(ScriptCallError::Gone) => Ok(None),
+            Err(ScriptCallError::Failed(error)) => Err(error),
+        }
     }
 
     async fn enter_text(

@@ -98,7 +98,10 @@ impl Browser {
             .map_err(|source| BrowserError::BadPattern { source })?;
         let page = self.read_page(Links::Omitted, limit).await?.page;
         // A plain text is found in one pass over the page, so the search is fast.
-        let found = query.search(&page, 0, limit.at.into_std()).ok_or_else(|| limit.timeout())?;
+        let found = query.search(&page, 0, limit.at.into_std());
+        if found.total == 0 && found.out_of_time {
+            return Err(limit.timeout());
+        }
         Ok(found.total > 0)
     }
 

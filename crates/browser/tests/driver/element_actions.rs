@@ -84,7 +84,7 @@ async fn text_is_typed_replaced_and_submitted() {
     for (name, text, clear, expected) in [
         ("Search", "new", true, "textbox \"Search\" [focused] [ref=e1]: \"new\"\n"),
         ("Search", "+more", false, ": \"new+more\"\n"),
-        ("Notes", "line\nbreak ü 漢", false, ": \"line break ü 漢\"\n"),
+        ("Notes", "line\nbreak ü 漢", false, ": \"line\\nbreak ü 漢\"\n"),
         ("Rich", " now", false, ": \"was now\"\n"),
         ("Rich", "only", true, ": \"only\"\n"),
         ("Mail", "c@d", true, ": \"c@d\"\n"),

@@ -111,6 +111,22 @@ async fn a_frozen_page_fails_reads_and_clicks_and_can_be_left() {
     assert_eq!(driver.goto("http://shop.test/next").await, "- heading \"next\" [level=1]\n");
 }
 
+/// The time for giving up a tab that hangs is part of the limit.
+#[tokio::test]
+async fn a_hung_navigation_ends_within_its_time_limit() {
+    let page = format!("<h1>stuck</h1><script>{FREEZE}</script>");
+    let driver = Driver::with(&[("shop.test/", "<h1>fine</h1>"), ("shop.test/stuck", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    let limit = Duration::from_secs(12);
+    let began = std::time::Instant::now();
+    let code = driver.code_within(12, navigate("http://shop.test/stuck", LoadState::Load)).await;
+    let took = began.elapsed();
+    assert_eq!(code, "browser_action_timeout:navigate:12s");
+    // The rest is for a busy machine.
+    assert!(took < limit + Duration::from_secs(1), "{took:?}");
+    assert!(driver.goto("http://shop.test/").await.contains("fine"));
+}
+
 #[tokio::test]
 async fn too_many_concurrent_commands_are_refused_and_the_next_call_works() {
     let driver = Driver::with(FINE).await;

@@ -90,3 +90,29 @@ async fn unrendered_text_is_included_as_hidden_by_setting() {
     let driver = browser(options).await;
     assert_eq!(driver.goto("http://hidden.test/").await, file("hidden.all.txt"));
 }
+
+/// A menu that fades in is not visible in the first frames, and is a moment later.
+#[tokio::test]
+async fn what_an_animation_is_about_to_show_is_not_called_unseen() {
+    let page = "<style>
+          @keyframes fade { from { opacity: 0 } to { opacity: 1 } }
+          .menu { display: none } .menu.open { display: block; animation: fade .8s linear }
+          .hidden { opacity: 0 }
+        </style>
+        <button onclick=\"setTimeout(() => m.classList.add('open'), 400)\">Open</button>
+        <div id=m class=menu role=menu><button role=menuitem>Copy</button><button role=menuitem>Paste</button></div>
+        <button class=hidden>Never</button>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    driver.click(role("button", "Open")).await.unwrap();
+    // Read in each phase of the animation, also before it begins.
+    let mut open = false;
+    while !open {
+        let outline = driver.outline().await;
+        open = outline.contains("Copy");
+        for line in outline.lines().filter(|line| line.contains("Copy") || line.contains("Paste")) {
+            assert!(!line.contains("[unseen]"), "{outline}");
+        }
+        assert!(outline.contains("button \"Never\" [unseen]"), "{outline}");
+    }
+}

@@ -177,3 +177,37 @@ async fn a_lost_focus_stops_the_keys_and_is_reported() {
     driver.after(click(role("textbox", "Two"))).await.unwrap();
     driver.after(typing(Target::Focused, "fine", false, false)).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_field_that_ignores_what_is_typed_is_reported() {
+    let page = "<input aria-label=Deaf onbeforeinput='event.preventDefault()'>
+        <input aria-label=Keys onkeydown='event.preventDefault()'>
+        <input aria-label=Reset value=kept oninput='this.value = `kept`'>
+        <input aria-label=Number type=number>
+        <textarea aria-label=Area onbeforeinput='event.preventDefault()'>old</textarea>
+        <div role=textbox aria-label=Editor contenteditable onbeforeinput='event.preventDefault()'>old</div>
+        <input aria-label=Fine><textarea aria-label=Notes></textarea>
+        <div role=textbox aria-label=Rich contenteditable></div>
+        <input aria-label=Same value=words><input aria-label=Upper oninput='this.value = this.value.toUpperCase()'>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    for (kind, name, is_taken) in [
+        ("textbox", "Deaf", false),
+        ("textbox", "Keys", false),
+        ("textbox", "Reset", false),
+        ("spinbutton", "Number", false),
+        ("textbox", "Area", false),
+        ("textbox", "Editor", false),
+        ("textbox", "Fine", true),
+        ("textbox", "Notes", true),
+        ("textbox", "Rich", true),
+        ("textbox", "Same", true),
+        ("textbox", "Upper", true),
+    ] {
+        let after = driver.after(typing(role(kind, name), "words", true, false)).await.unwrap();
+        let note = after.note.unwrap_or_default();
+        assert_eq!(!note.contains("did not take the text"), is_taken, "{name}: {note:?}");
+    }
+    let after = driver.after(typing(role("textbox", "Fine"), "", true, false)).await.unwrap();
+    assert_eq!(after.note, None, "emptied");
+}

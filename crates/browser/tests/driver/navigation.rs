@@ -1,8 +1,8 @@
 //! Navigation: load states, final addresses, refusals.
 
-use crate::support::{Driver, navigate};
-use browser::Outcome;
-use policy::LoadState;
+use crate::support::{Driver, click, navigate, role};
+use browser::{Incident, Outcome};
+use policy::{Action, LoadState};
 
 #[tokio::test]
 async fn navigation_waits_for_each_load_state() {
@@ -31,6 +31,80 @@ async fn domcontentloaded_does_not_wait_for_an_image_that_never_loads() {
     assert!(driver.act(navigate("http://shop.test/", LoadState::DomContentLoaded)).await.is_ok());
     let code = driver.code_within(4, navigate("http://shop.test/", LoadState::Load)).await;
     assert_eq!(code, "browser_action_timeout:navigate:4s");
+}
+
+/// A body that is shorter than its `Content-Length`, and a page that stops itself, never get a load event.
+#[tokio::test]
+async fn a_page_that_stops_loading_is_given_as_far_as_it_came() {
+    let short = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n\
+                 <title>Cut</title><h1>Hello</h1><p>so far";
+    let chunked = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\
+                   Connection: close\r\n\r\n14\r\n<h1>Hello</h1>so far\r\n50\r\n<p>";
+    let pages = [
+        ("shop.test/short", short),
+        ("shop.test/chunked", chunked),
+        ("shop.test/stops", "<h1>Hello</h1>so far<img src=/never><script>window.stop()</script>"),
+        ("shop.test/never", "HANG"),
+        ("shop.test/", "<h1>whole</h1>"),
+    ];
+    let driver = Driver::with(&pages).await;
+    for path in ["short", "chunked", "stops"] {
+        for state in [LoadState::Load, LoadState::DomContentLoaded, LoadState::NetworkIdle] {
+            let went = driver.act(navigate(&format!("http://shop.test/{path}"), state)).await;
+            let Outcome::Navigated { snapshot, incidents, status, .. } = went.unwrap() else { panic!() };
+            let text = crate::support::text_of(&snapshot);
+            assert!(text.contains("Hello") && text.contains("so far"), "{path} {state:?}: {text}");
+            assert_eq!(status, Some(200), "{path} {state:?}");
+            // A page may have reached the earlier state before it stopped.
+            if state == LoadState::Load {
+                assert!(incidents.contains(&Incident::LoadingStopped), "{path} {state:?}: {incidents:?}");
+            }
+        }
+    }
+    match driver.act(navigate("http://shop.test/", LoadState::Load)).await.unwrap() {
+        Outcome::Navigated { incidents, .. } => assert_eq!(incidents, []),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Each of these replaces its document over and over, and so replaces the navigation that is to leave it.
+#[tokio::test]
+async fn a_page_that_keeps_replacing_itself_can_always_be_left() {
+    let pages = [
+        ("shop.test/same", "<h1>trap</h1><script>location.replace(location.href)</script>"),
+        (
+            "shop.test/other",
+            "<h1>trap</h1><script>location.replace('/other?' + Math.random())</script>",
+        ),
+        (
+            "shop.test/often",
+            "<h1>trap</h1><script>setInterval(() => location.replace('/often?' + Math.random()), 1)</script>",
+        ),
+        (
+            "shop.test/never",
+            "<h1>trap</h1><script>setInterval(() => location.replace('/hang?' + Math.random()), 1)</script>",
+        ),
+        (
+            "shop.test/leaving",
+            "<h1>trap</h1><script>onbeforeunload = onpagehide = onunload = () => location.replace('/leaving?' + Math.random());
+             setInterval(onunload, 1)</script>",
+        ),
+        ("shop.test/hang", "HANG"),
+        ("shop.test/next", "<h1>next</h1>"),
+    ];
+    let driver = Driver::with(&pages).await;
+    for path in ["same", "other", "often", "never", "leaving"] {
+        for round in 0..3 {
+            // Whether it can be shown is up to the page.
+            let trap = navigate(&format!("http://shop.test/{path}"), LoadState::DomContentLoaded);
+            driver.act_within(4, trap).await.ok();
+            assert_eq!(
+                driver.goto("http://shop.test/next").await,
+                "- heading \"next\" [level=1]\n",
+                "{path}, round {round}"
+            );
+        }
+    }
 }
 
 #[tokio::test]
@@ -113,4 +187,45 @@ async fn a_download_is_refused() {
     let driver = Driver::with(&[("shop.test/file", file)]).await;
     let error = driver.act(navigate("http://shop.test/file", LoadState::Load)).await.unwrap_err();
     assert_eq!(error.code().to_string(), "download_refused", "{error}");
+}
+
+/// Chromium shows a page of its own for an error without a body, which knows no status.
+#[tokio::test]
+async fn every_reply_that_leads_to_a_page_has_its_http_status() {
+    let empty = |status: &str, more: &str| {
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Type: text/html\r\n{more}Content-Length: 0\r\nConnection: close\r\n\r\n"
+        )
+    };
+    let auth = empty("401 Unauthorized", "WWW-Authenticate: Basic realm=x\r\n");
+    let worded = "HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nContent-Type: text/html\r\n\
+                  Content-Length: 14\r\nConnection: close\r\n\r\n<h1>sorry</h1>";
+    let (broken, teapot) = (empty("500 Oops", ""), empty("418 Teapot", ""));
+    let links =
+        "<a href=/auth>auth</a><a href=/worded>worded</a><a href=/broken>broken</a><a href=/fine>fine</a>";
+    let pages = [
+        ("shop.test/", links),
+        ("shop.test/auth", auth.as_str()),
+        ("shop.test/worded", worded),
+        ("shop.test/broken", broken.as_str()),
+        ("shop.test/teapot", teapot.as_str()),
+        ("shop.test/fine", "<h1>fine</h1>"),
+    ];
+    let driver = Driver::with(&pages).await;
+    for (path, expected) in [("auth", 401), ("worded", 401), ("broken", 500), ("teapot", 418), ("fine", 200)]
+    {
+        let went = driver.act(navigate(&format!("http://shop.test/{path}"), LoadState::Load)).await;
+        let Outcome::Navigated { status, final_url, .. } = went.unwrap_or_else(|e| panic!("{path}: {e}"))
+        else {
+            panic!()
+        };
+        assert_eq!((status, final_url), (Some(expected), format!("http://shop.test/{path}")));
+        let after = driver.after(Action::Reload).await.unwrap();
+        assert_eq!((after.navigated, after.snapshot.unwrap().status), (true, Some(expected)), "{path}");
+    }
+    for (path, expected) in [("auth", 401), ("worded", 401), ("broken", 500), ("fine", 200)] {
+        driver.goto("http://shop.test/").await;
+        let after = driver.after(click(role("link", path))).await.unwrap();
+        assert_eq!((after.navigated, after.snapshot.unwrap().status), (true, Some(expected)), "{path}");
+    }
 }

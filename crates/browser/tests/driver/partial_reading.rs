@@ -211,3 +211,52 @@ async fn a_long_manual_is_read_in_parts_without_loss() {
     let link = driver.click(role("link", "Next")).await.unwrap();
     assert!(link.contains("nothing"), "{link}");
 }
+
+#[tokio::test]
+async fn line_breaks_of_preformatted_text_are_kept_in_every_format() {
+    let page = "<pre>if x:\n    <b>y</b>()\n\n\tz\n</pre><p>two\n   words</p>\
+                <textarea aria-label=Note>one\n  two\n\nfour \u{200b}</textarea><pre>plain</pre>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    let expected = [
+        r#"- code: "if x:\n    y()\n\n    z""#,
+        r#"- paragraph: "two words""#,
+        r#"- textbox "Note" [multiline] [ref=e1]: "one\n  two\n\nfour ""#,
+        r#"- code: "plain""#,
+        "",
+    ];
+    assert_eq!(outline, expected.join("\n"));
+    let markdown = text_of(&driver.read(ReadFormat::Markdown).await);
+    let expected = [
+        "    if x:",
+        "        y()",
+        "",
+        "        z",
+        "two words [textbox: Note = one\\n  two\\n\\nfour ] plain",
+        "",
+    ];
+    assert_eq!(markdown, expected.join("\n"));
+    let browser::Content::Tree(tree) = driver.read(ReadFormat::Tree).await.content else { panic!() };
+    let tree = &tree.snapshot.children;
+    assert_eq!(tree[0].children[0].name.as_deref(), Some("if x:\n    y()\n\n    z"));
+    assert_eq!(tree[2].value.as_deref(), Some("one\n  two\n\nfour "));
+    // A text that goes over two lines is found as one.
+    let found = find(&driver, Find { pattern: text("one   two"), ..Find::default() }).await.unwrap();
+    assert_eq!(found.total, 1, "{}", found.text);
+}
+
+#[tokio::test]
+async fn a_long_text_area_is_read_to_its_end_by_cursors() {
+    let lines: String = (0..900).map(|n| format!("line-number-{n}\n")).collect();
+    let page = format!("<textarea aria-label=Note>{lines}</textarea><button>After</button>");
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    let tokens = TokenBudget::new(1000).unwrap();
+    let first = text_of(&read(&driver, Read { tokens, ..Read::default() }).await.unwrap());
+    assert!(!first.contains("number-899") && !cursors(&first).is_empty(), "{first}");
+    let all = read_all(&driver, first, 1000).await;
+    for n in 0..900 {
+        assert!(all.contains(&format!("number-{n}\\n")), "{n} of {all}");
+    }
+    assert!(all.contains("button \"After\""), "{all}");
+}

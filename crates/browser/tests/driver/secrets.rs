@@ -1,7 +1,7 @@
 //! Secrets that must never reach an agent, however a page presents them.
 
 use crate::support::{Driver, role, text_of, typing};
-use policy::{Action, Click, ReadFormat};
+use policy::{Action, Click, Drag, MouseButton, ReadFormat, Target};
 
 const FORMATS: [ReadFormat; 3] = [ReadFormat::Outline, ReadFormat::Tree, ReadFormat::Markdown];
 const SECRET: &str = "hunter2-hunter2";
@@ -154,4 +154,49 @@ async fn text_for_an_editor_never_reaches_a_password_in_its_closed_root() {
     for place in ["shop.test/typed", "shop.test/key", "shop.test/submitted"] {
         assert_eq!(driver.request_count(place), 0, "{place}");
     }
+}
+
+/// A page shows a text that is masked. Selected by a triple click, it must not get into a field.
+#[tokio::test]
+async fn a_middle_click_pastes_nothing() {
+    let page = format!(
+        "<p id=shown>{SECRET}</p><label>Field <input id=field></label><textarea aria-label=Area></textarea>"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    let shown = Target::Text { text: SECRET.to_owned(), index: 0 };
+    driver.act(Action::Click(Click { count: 3, ..Click::on(shown) })).await.unwrap();
+    assert!(driver.value("getSelection().toString()").await.contains(SECRET));
+    for field in ["Field", "Area"] {
+        let middle = Click { button: MouseButton::Middle, ..Click::on(role("textbox", field)) };
+        driver.act(Action::Click(middle)).await.unwrap();
+    }
+    // What would be pasted has been by the time the next key is handled.
+    driver.act(typing(role("textbox", "Field"), "typed", false, false)).await.unwrap();
+    assert_eq!(driver.value("field.value + document.querySelector('textarea').value").await, "typed");
+}
+
+#[tokio::test]
+async fn a_field_that_text_was_dropped_into_is_secret_from_then_on() {
+    let page = format!("<p id=shown>{SECRET}</p><input id=field aria-label=Field><input aria-label=Other>");
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    let shown = || Target::Text { text: SECRET.to_owned(), index: 0 };
+    driver.act(Action::Click(Click { count: 3, ..Click::on(shown()) })).await.unwrap();
+    driver.act(Action::Drag(Drag { from: shown(), to: role("textbox", "Field") })).await.unwrap();
+    assert_eq!(driver.value("field.value").await.trim(), SECRET);
+    let line = async |name: &str| {
+        let outline = driver.outline().await;
+        let lines =
+            outline.lines().find(|line| line.contains(&format!("textbox {name:?}"))).map(str::to_owned);
+        lines.unwrap_or_else(|| panic!("{outline}"))
+    };
+    let is_withheld =
+        |line: &str| line.contains("[secret]") && !line.contains(&SECRET[..3]) && !line.contains("h u n");
+    let field = line("Field").await;
+    assert!(is_withheld(&field), "{field}");
+    driver.run_in_page("field.value = [...field.value].join(' ')").await;
+    let field = line("Field").await;
+    assert!(is_withheld(&field), "{field}");
+    assert!(!line("Other").await.contains("[secret]"));
 }

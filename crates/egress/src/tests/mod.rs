@@ -1,10 +1,14 @@
 //! The proxy on a real socket, between a raw client and real servers on loopback.
 
 mod bounds;
+mod caps;
+mod forbidden;
 mod forwarding;
 mod refusals;
+mod sealed;
 #[path = "../../../stockade/tests/common/seen.rs"]
 mod seen;
+mod upstream;
 
 use crate::resolve::{Resolver, tests::table};
 use crate::server::serve_with;
@@ -30,10 +34,15 @@ impl Proxy {
 
     /// The same with another name server.
     fn asking(resolver: Resolver, shop: SocketAddr, options: Options) -> Proxy {
+        let hosts = HostMap::parse([("shop.test", shop.to_string())]).unwrap();
+        Proxy::ruled(Rules::new(hosts), resolver, options)
+    }
+
+    /// The same with other rules.
+    fn ruled(rules: Rules, resolver: Resolver, options: Options) -> Proxy {
         let folder = tempfile::tempdir().unwrap();
         let listener = UnixListener::bind(folder.path().join("egress")).unwrap();
-        let hosts = HostMap::parse([("shop.test", shop.to_string())]).unwrap();
-        let egress = serve_with(listener, Arc::new(Rules::new(hosts)), options, resolver);
+        let egress = serve_with(listener, Arc::new(rules), options, None, resolver);
         Proxy { egress, folder }
     }
 

@@ -177,7 +177,7 @@ pub struct Approval {
     pub outcome: Option<Redacted>,
 }
 
-/// The information for a decision. [`PageText`] comes from a page or an agent and is displayed as such; all other text
+/// The information for a decision. `PageText` comes from a page or an agent and is displayed as such; all other text
 /// is ours or the operator's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, RedactedFields)]
 pub struct ApprovalCard {
@@ -222,8 +222,7 @@ impl ApprovalCard {
 }
 
 /// The effect of approving a domain that is not on the allowlist, in words.
-pub const DOMAIN_APPROVAL_EFFECT: &str =
-    "this session may go to that site until it ends, without being asked again";
+pub const DOMAIN_APPROVAL_EFFECT: &str = "the session may open that site until it ends, without asking again";
 
 /// Whether an element's origin differs from the page's. Compares origins, because one host name can be a prefix of
 /// another.

@@ -79,8 +79,12 @@ fn refused(answered: &Approval) -> Fault {
         _ => (ErrorCode::ApprovalTimeout, "a person was asked, and nobody answered in time, which is a no"),
     };
     let why = answered.note.as_ref().map(|note| redacted!(": {}", note)).unwrap_or_default();
-    Fault::new(code, redacted!("{}{}", message, why)).hint(
-        "This was decided by a person or for want of one: do not try another way to the same end. Go on without it, or \
-         tell the person that you need it.",
-    )
+    let hint = if answered.state == ApprovalState::Denied {
+        "This was decided by a person: do not try another way to the same end. Go on without it, or tell the person that \
+         you need it."
+    } else {
+        "Do not try another way to the same end. Tell the person that you need their approval: they answer in the console, \
+         and if they cannot log in there yet, `stockade operator link` in a terminal lets them in. Then call again."
+    };
+    Fault::new(code, redacted!("{}{}", message, why)).hint(hint)
 }

@@ -283,12 +283,12 @@ impl ApprovalStore {
             other.session == *session && (other.kind == ApprovalKind::Guidance) == is_guidance
         });
         if let Some((other, _)) = other {
-            return Err(pending(other, "another question of this session waits for its answer"));
+            return Err(pending(other, "another request of this session waits for an answer"));
         }
         if slots.len() >= MAX_WAITING {
             return Err(Fault::outside_sessions(
                 ErrorCode::ApprovalsFull,
-                format!("{MAX_WAITING} questions wait already"),
+                format!("{MAX_WAITING} requests already wait"),
             )
             .hint("Wait until some are answered.")
             .retryable());
@@ -322,7 +322,7 @@ impl ApprovalStore {
             ErrorCode::ApprovalDecided,
             format!("{id} was {} already{by}", found.state.as_str()),
         )
-        .hint("One question gets one answer; the first one stands."))
+        .hint("The first answer counts."))
     }
 
     async fn record(&self, kind: EventKind, approval: &Approval) -> Result<(), Fault> {
@@ -373,7 +373,7 @@ impl ApprovalStore {
 }
 
 pub fn unknown(id: &str) -> Fault {
-    Fault::outside_sessions(ErrorCode::UnknownApproval, format!("there is no question {:?}", sanitize(id)))
+    Fault::outside_sessions(ErrorCode::UnknownApproval, format!("there is no request {:?}", sanitize(id)))
         .hint("Look at the list of what waits; an id begins with ap-.")
 }
 

@@ -24,6 +24,9 @@ impl Gate {
         turn: &Turn<'_>,
         question: &Question,
     ) -> QuestionScreenshot {
+        if session.secrets.is_page_withheld() {
+            return QuestionScreenshot::default();
+        }
         let mask = session.secrets.screenshot_mask();
         let (target, format) = (question.facts().target.as_ref(), self.sessions.picture_format());
         match turn
@@ -44,7 +47,8 @@ impl Gate {
         }
     }
 
-    /// Asks a person. A question that cannot be asked is recorded as a denial.
+    /// Asks a person. A question that cannot be asked is recorded as a denial; one that has to wait until another is
+    /// answered was not decided, and its action is recorded as not performed.
     pub(super) async fn ask(
         &self,
         session: &Session,
@@ -61,6 +65,11 @@ impl Gate {
         let redact = |text: &str| session.typed_text.redact(text);
         let context =
             ActionContext { subject: &about, user_agent: &session.user_agent, before: None, redact: &redact };
+        if matches!(code, ErrorCode::ApprovalPending { .. }) {
+            let page_url = question.facts().page_url.clone();
+            self.log.not_performed(&context, question.action(), page_url, &Redacted::from_safe(&code));
+            return Err(fault);
+        }
         let (rule, risk) = (question.rule().clone(), question.risk());
         let denial = Denial { rule, risk, code, message: String::new(), hint: "" };
         let refused = self.log.refuse(&context, question.action(), question.facts(), &denial);

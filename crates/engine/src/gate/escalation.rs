@@ -5,9 +5,10 @@ use super::question_card::host;
 use crate::approvals::{ApprovalCard, ApprovalKind, ApprovalState, CardFact, NewQuestion, OpenQuestion};
 use crate::error::Fault;
 use crate::error::audit_fault;
-use crate::session::{EndReason, PageLocation, Session};
+use crate::session::{EndReason, PageLocation, Session, Turn};
 use audit::{Event, EventKind};
-use browser::{Outcome, RedactedPageText};
+use browser::{Outcome, RedactedOutcome, RedactedPageText};
+use error_code::ErrorCode;
 use policy::{Risk, RuleName};
 use redact::{Redacted, redacted};
 use std::sync::Arc;
@@ -27,13 +28,43 @@ impl Gate {
         self.log.append(&event).await.map_err(audit_fault)
     }
 
+    /// Withholds a reply in which a sealed secret was found: flags the session and alerts operators. From then on no
+    /// screenshot is given or recorded either, until a navigation leads to a page without one: what is split over elements
+    /// is found in text and not always in a picture.
+    pub(super) async fn withhold_sealed(
+        &self,
+        session: &Session,
+        turn: &Turn<'_>,
+        reply: Result<RedactedOutcome, Fault>,
+    ) -> Result<RedactedOutcome, Fault> {
+        session.secrets.note_page(matches!(reply, Ok(Outcome::Navigated { .. })));
+        let is_found = session.secrets.take_found_sealed();
+        let is_picture = matches!(reply, Ok(Outcome::Screenshot(_)));
+        let is_withheld = is_found || (is_picture && session.secrets.is_page_withheld());
+        if !is_withheld {
+            return reply;
+        }
+        // The agent does not get this snapshot, so the next one is a full one.
+        turn.active.link.browser.forget_last_shown();
+        let code = ErrorCode::SecretWithheld;
+        session.flag(code.name());
+        let event = Event::new(EventKind::Alert, session.event_subject()).result(code.name());
+        tracing::error!(session = %session.id, code = code.name(), "a sealed secret was found in the browser");
+        self.log.append(&event).await.map_err(audit_fault)?;
+        let message = "the reply is withheld: it held a secret of this login that must not be in the browser";
+        Err(Fault::new(code, message).hint(
+            "Whatever you asked for may have been done. Do not try to read this again: the operator has been alerted \
+             and has to look at it. Go on with another page, or stop here.",
+        ))
+    }
+
     /// Counts consecutive failures. At the limit the session pauses and asks for guidance.
     pub(super) async fn escalate(
         &self,
         session: &Arc<Session>,
         failed: bool,
         location: &PageLocation,
-        done: &mut Result<Outcome, Fault>,
+        done: &mut Result<RedactedOutcome, Fault>,
     ) {
         let Err(fault) = done else { return session.succeeded() };
         if !failed || self.pause_after == 0 || session.ended().is_some() {
@@ -49,7 +80,7 @@ impl Gate {
                 tokio::spawn(self.clone().guide(session.clone(), waiting));
                 fault.hint = redacted!(
                     "{} Several actions in a row have failed, so the session now waits for a person's guidance: \
-                     browser_pending with pending_id {} tells what they say.",
+                     browser_pending with pending_id {} tells what they say. If nobody answers, the pause ends by itself.",
                     fault.hint,
                     id
                 );
@@ -65,7 +96,7 @@ impl Gate {
     pub(super) async fn check_running(&self, session: &Session) -> Result<(), Fault> {
         if let Some(id) = session.paused_for()
             && let Some(answered) = self.approvals.find(&id).await?
-            && answered.state == ApprovalState::Resumed
+            && !matches!(answered.state, ApprovalState::Waiting | ApprovalState::Ended)
         {
             self.approvals.publish(&answered);
             session.resume(&id, answered.note);
@@ -97,7 +128,8 @@ impl Gate {
             session_name: session.name.clone(),
             card,
             screenshot: None,
-            timeout: Some(session.time_left()),
+            // As for any question. The pause is lifted when it expires.
+            timeout: None,
         };
         self.approvals.ask(question).await
     }
@@ -114,14 +146,11 @@ impl Gate {
             }
         };
         match answered {
-            Ok(answered) if answered.state == ApprovalState::Resumed => {
-                session.resume(&answered.id, answered.note)
-            }
             Ok(answered) if answered.state == ApprovalState::Ended => {
                 self.sessions.end(&session, EndReason::Operator).await;
             }
-            // The question expires together with the session.
-            Ok(_) => {}
+            // Also when nobody answered in time: a pause is no punishment.
+            Ok(answered) => session.resume(&answered.id, answered.note),
             Err(fault) => {
                 tracing::error!(%fault, session = %session.id, "guidance could not be waited for");
                 self.sessions.end(&session, EndReason::Operator).await;

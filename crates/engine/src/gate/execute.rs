@@ -134,12 +134,14 @@ impl Gate {
     ) -> Result<ExecuteOutcome, ActionFailure> {
         let action = source.action();
         report_restart(turn, action)?;
+        refuse_placeholder(session, action)?;
         let interrupted = interruption(session, run.name, run.limit, cancel);
         tokio::pin!(interrupted);
         let limit = TimeLimit::new(run.limit);
         // Only once per action: single pressed characters accumulate into one text.
         if matches!(source, ActionSource::New(_)) {
             session.typed_text.remember(action);
+            session.secrets.note_supplied(action);
         }
         self.collect_site_secrets(session, turn).await.map_err(ActionFailure::Browser)?;
         let subject = session.event_subject();
@@ -175,6 +177,7 @@ impl Gate {
         let recorded = self.log.intend(authorization, context).await;
         let (permitted, intent) = recorded.map_err(|error| ActionFailure::Fault(audit_fault(error)))?;
         let started = Instant::now();
+        session.attribute_egress();
         let result = tokio::select! {
             result = perform(turn, permitted, &run.reply_options, limit) => result,
             failure = &mut interrupted => Err(failure),
@@ -246,7 +249,17 @@ impl Gate {
                     .recheck(request.1)
                     .map(DecisionOutcome::Authorized)
                     .map_err(|changed| ActionFailure::Fault(void(changed.what.into()))),
-                Err(question) => Ok(DecisionOutcome::NeedsApproval(question)),
+                Err(question) => {
+                    match question.domain().and_then(|domain| self.sessions.unreachable_site(domain)) {
+                        // Nobody is asked about an address that is refused whatever they say.
+                        Some(fault) => {
+                            let code = Redacted::from_safe(&fault.code);
+                            self.log.not_performed(context, &request.0, request.1.page_url, &code);
+                            Err(ActionFailure::Fault(fault))
+                        }
+                        None => Ok(DecisionOutcome::NeedsApproval(question)),
+                    }
+                }
             },
             Decision::Deny(denial) => {
                 let refused = self.log.refuse(context, &request.0, &request.1, &denial);
@@ -289,6 +302,7 @@ impl Gate {
         plan: ScreenshotPlan,
         details: &mut ReplyDetails,
     ) -> (Result<Outcome, ActionFailure>, Option<StoredScreenshot>) {
+        session.secrets.note_page(matches!(result, Ok(Outcome::Navigated { .. })));
         match (plan, result) {
             (ScreenshotPlan::BeforeAndAfter, result) => (result, self.capture_if_alive(session, turn).await),
             (ScreenshotPlan::Requested { shot, target }, Ok(outcome)) => {
@@ -337,6 +351,21 @@ fn report_restart(turn: &mut Turn<'_>, action: &Action) -> Result<(), ActionFail
         Some(fault) if !matches!(action, Action::Navigate(_)) => Err(ActionFailure::Fault(fault)),
         _ => Ok(()),
     }
+}
+
+/// Refuses text that contains a placeholder. The proxy replaces placeholders in few places; an agent has no use for one
+/// in any other, and would try whether there is one more.
+fn refuse_placeholder(session: &Session, action: &Action) -> Result<(), ActionFailure> {
+    let Some(released) = &session.login else { return Ok(()) };
+    if !action.sent_texts().iter().any(|text| released.sealed.seal.contains_placeholder(text)) {
+        return Ok(());
+    }
+    let message =
+        "the text contains a placeholder: what the browser holds in place of one of the session's secrets";
+    Err(ActionFailure::Fault(
+        Fault::new(ErrorCode::PlaceholderTyped, message)
+            .hint("Leave it out. The site gets the real value by itself where it belongs."),
+    ))
 }
 
 /// The fault of an approval whose page has changed since the question was asked.

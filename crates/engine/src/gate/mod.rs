@@ -1,7 +1,7 @@
 //! The gate: every action is decided here, whichever interface it came through.
 //!
 //! The pipeline is resolve → decide → ask → resolve again → record → perform → record → redact. [`Gate::act`] is its
-//! entry point; [`execute`] has the steps that need the browser.
+//! entry point; `execute` has the steps that need the browser.
 
 mod approval_wait;
 mod escalation;
@@ -181,7 +181,9 @@ impl Gate {
             Err(failure) => Err(failure),
         };
         let failed = done.as_ref().is_err_and(ActionFailure::counts);
-        let (mut done, end) = self.settle(session, &mut turn, done).await;
+        let (done, end) = self.settle(session, &mut turn, done).await;
+        let done = done.map(|outcome| outcome.redact(&|text| session.secrets.redact_owned(text)));
+        let mut done = self.withhold_sealed(session, &turn, done).await;
         if cancel.is_cancelled() {
             turn.active.link.browser.forget_last_shown();
         }
@@ -204,7 +206,7 @@ impl Gate {
             let shows_page = matches!(outcome, Outcome::Acted(_) | Outcome::Navigated { .. });
             Reply {
                 session: session.clone(),
-                outcome: outcome.redact(&|text| session.secrets.redact_owned(text)),
+                outcome,
                 image,
                 actions_left: session.actions_left(),
                 matches,
@@ -248,7 +250,8 @@ impl Gate {
             Err(ActionFailure::Fault(fault)) => (Err(fault), None),
             Err(ActionFailure::Ended(reason)) => (Err(reason.fault(&session.id)), None),
             Err(ActionFailure::Browser(BrowserError::TabCrashed { .. })) => {
-                (Err(self.sessions.explain_crash(&mut turn.active).await), None)
+                let (fault, end) = self.sessions.recover_tab(session, &mut turn.active).await;
+                (Err(fault), end)
             }
             Err(ActionFailure::Browser(_)) if !turn.active.link.is_alive() => {
                 let (fault, end) = self.sessions.recover(session, &mut turn.active).await;

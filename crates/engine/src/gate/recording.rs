@@ -51,14 +51,18 @@ fn describe(stored: &StoredImage, size: [u32; 2], mark: Option<[i32; 4]>) -> Sto
 }
 
 impl Gate {
-    /// Takes and stores a screenshot. A page that cannot be captured is noted in the log; only a failed write is an
-    /// error.
+    /// Takes and stores a screenshot. A page that cannot be captured, or that shows a sealed secret, is noted in the log;
+    /// only a failed write is an error.
     pub(super) async fn capture(
         &self,
         session: &Session,
         turn: &Turn<'_>,
         target: Option<&ElementFacts>,
     ) -> Result<Option<StoredScreenshot>, Fault> {
+        if session.secrets.is_page_withheld() {
+            self.note_missing(session, &ErrorCode::SecretWithheld);
+            return Ok(None);
+        }
         let format = self.sessions.picture_format();
         let mask = session.typed_text.screenshot_mask();
         let limit = TimeLimit::new(TIMEOUT);
@@ -127,6 +131,10 @@ impl Gate {
     ) -> Result<Option<StoredScreenshot>, Fault> {
         let Outcome::Screenshot(taken) = outcome else { return Ok(None) };
         if session.record == RecordMode::Off {
+            return Ok(None);
+        }
+        if session.secrets.is_page_withheld() {
+            self.note_missing(session, &ErrorCode::SecretWithheld);
             return Ok(None);
         }
         let mask = session.typed_text.screenshot_mask();

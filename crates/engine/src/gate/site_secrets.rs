@@ -30,8 +30,9 @@ impl Gate {
         }
         let origins: Vec<Origin> =
             released.logins.iter().map(|login| login.credential.origin.clone()).collect();
-        let found =
+        let mut found =
             turn.active.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(TIMEOUT)).await?;
+        site_issued::unseal(released, &mut found);
         if found.missed {
             tracing::warn!(session = %session.id, "not all secrets that sites issued could be collected");
         }

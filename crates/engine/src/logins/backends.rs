@@ -185,7 +185,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Reads a secret from a file that belongs to this user or root and that nobody else can read.
-fn read_secret(file: &Path, what: &'static str) -> Result<Secret, Fault> {
+pub fn read_secret(file: &Path, what: &'static str) -> Result<Secret, Fault> {
     let bad = |reason: String| VaultError::Settings { what, reason: format!("{}: {reason}", file.display()) };
     let unreadable = |error: std::io::Error| bad(error.to_string());
     let handle = std::fs::File::open(file).map_err(unreadable)?;

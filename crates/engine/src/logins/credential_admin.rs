@@ -7,13 +7,17 @@ use audit::{Event, EventKind, EventSubject, Log};
 use error_code::ErrorCode;
 use jiff::{SignedDuration, Timestamp};
 use policy::Tenant;
-use redact::Redacted;
+use redact::{Redacted, SendIn};
 use std::sync::Arc;
 use std::time::Duration;
-use vault::{Credential, CredentialId, Grant, GrantRequest, GrantToken};
+use vault::{
+    Credential, CredentialId, Grant, GrantRequest, GrantToken, GrantedHost, Summary, VaultError, with_timeout,
+};
 
 /// Interval of the cleanup, and how long an expired grant is kept.
 const INTERVAL: Duration = Duration::from_secs(60 * 60);
+/// Time limit for listing the credentials before a grant is issued.
+const LISTING: Duration = Duration::from_secs(15);
 const KEPT: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The operator, the tenant and the audit log of a change to grants or credentials.
@@ -41,6 +45,7 @@ impl Logins {
         context: OperatorContext<'_>,
         request: GrantRequest,
     ) -> Result<(GrantToken, Grant), Fault> {
+        self.check_credentials(&request).await?;
         let (token, grant) = self.grants.issue(request, Timestamp::now()).await?;
         let uses = if grant.single_use { "once" } else { "any number of times" };
         let detail = format!("{}, {uses}, until {:.0}", describe(&grant), grant.expires_at);
@@ -49,6 +54,26 @@ impl Logins {
             return Err(fault);
         }
         Ok((token, grant))
+    }
+
+    /// Fails for a host without a credential: the grant would open nothing. A backend that lists ids alone may hold one
+    /// under any id, so only a host that none of them can be for fails there.
+    async fn check_credentials(&self, request: &GrantRequest) -> Result<(), Fault> {
+        let known = with_timeout(self.vault()?.list(&request.tenant), LISTING).await?;
+        for granted in &request.hosts {
+            let (GrantedHost::Host(host) | GrantedHost::Site(host)) = granted;
+            let is_for_it = |one: &Summary| match &one.domain {
+                Some(domain) => granted.covers(domain),
+                None => true,
+            };
+            if !known.iter().any(is_for_it) {
+                return Err(Fault::from(VaultError::UnknownCredential { id: host.to_string() }).hint(
+                    "A grant needs a stored login: `stockade credential put` or `import` for this host first; \
+                     `stockade credential list` shows what is there.",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Revokes a grant by a prefix of its id. The revocation holds even if it cannot be recorded.
@@ -111,6 +136,20 @@ impl Logins {
         let code = self.vault()?.code(context.tenant, id, Timestamp::now()).await?;
         context.record(EventKind::CredentialCodeShown, &format!("credential {id}")).await?;
         Ok(code)
+    }
+
+    /// Lets the egress proxy put the credential's secrets into a place. The decision is recorded first.
+    pub async fn allow_place(
+        &self,
+        context: OperatorContext<'_>,
+        id: &CredentialId,
+        place: SendIn,
+    ) -> Result<(), Fault> {
+        let vault = self.vault()?;
+        vault.check_writable()?;
+        vault.outline(context.tenant, id).await?;
+        context.record(EventKind::CredentialPlaceAllowed, &format!("credential {id}: {place}")).await?;
+        Ok(vault.allow_place(context.tenant, id, place, Timestamp::now()).await?)
     }
 
     pub async fn reject(&self, context: OperatorContext<'_>, id: &CredentialId) -> Result<(), Fault> {
@@ -214,6 +253,13 @@ mod tests {
         (folder, state, Settings { credentials, audit })
     }
 
+    /// Stores the login that the grants of these tests are for.
+    async fn store_login(logins: &Logins, context: OperatorContext<'_>) {
+        let document = br#"{"domain": "github.com", "cookies": [{"name": "sid", "value": "v-0123456789"}]}"#;
+        let credential = Credential::from_json(document).unwrap();
+        logins.put(context, &CredentialId::parse("github.com").unwrap(), &credential).await.unwrap();
+    }
+
     fn request(tenant: &Tenant) -> GrantRequest {
         GrantRequest {
             tenant: tenant.clone(),
@@ -233,6 +279,7 @@ mod tests {
         let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
         let tenant = Tenant::parse("default").unwrap();
         let context = OperatorContext { log: &log, tenant: &tenant, operator: "ada" };
+        store_login(&logins, context).await;
         let (token, grant) = logins.issue(context, request(&tenant)).await.unwrap();
         let after = |time: SignedDuration| grant.expires_at + time;
         assert_eq!(logins.remove_expired(&log, after(KEPT)).await.unwrap(), 0);
@@ -253,6 +300,7 @@ mod tests {
         let tenant = Tenant::parse("default").unwrap();
         let (log, _) = crate::record::open_log(&config.audit, &state, "i1").unwrap();
         let context = OperatorContext { log: &log, tenant: &tenant, operator: "ada" };
+        store_login(&logins, context).await;
         let (_, good) = logins.issue(context, request(&tenant)).await.unwrap();
         drop(log);
         // A tampered log accepts no further entries.

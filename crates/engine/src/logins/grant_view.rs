@@ -46,14 +46,21 @@ pub fn time_left(grant: &Grant, now: Timestamp) -> Option<SignedDuration> {
     is_usable.then(|| grant.expires_at.duration_since(now))
 }
 
+/// Our names for the fields, and beside them those of S2's grant token: `iss`, `tenant_id`, `origin_session_id` and
+/// `allowed_domains`.
 pub fn grant_json(grant: &Grant, now: Timestamp) -> Value {
+    let hosts: Vec<String> = grant.hosts.iter().map(ToString::to_string).collect();
     json!({
         "jti": grant.jti,
         "tenant": grant.tenant.as_str(),
+        "tenant_id": grant.tenant.as_str(),
         "issuer": grant.issuer.as_str(),
+        "iss": grant.issuer.as_str(),
         "operator": grant.operator.as_str(),
         "origin_session": grant.origin_session.as_str(),
-        "hosts": grant.hosts.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "origin_session_id": grant.origin_session.as_str(),
+        "allowed_domains": hosts,
+        "hosts": hosts,
         "issued_at": grant.issued_at,
         "expires_at": grant.expires_at,
         "single_use": grant.single_use,

@@ -3,12 +3,16 @@
 mod backends;
 mod credential_admin;
 pub mod grant_view;
+mod places;
 mod redeem;
+mod sealing;
 mod secrets;
 pub mod site_issued;
 mod translate;
 
+pub(crate) use backends::read_secret;
 pub use credential_admin::{OperatorContext, parse_lifetime, remove_expired_periodically};
+pub use places::UnreplacedPlaceholder;
 pub use redeem::{Login, LoginRequest, ReleasedCredentials, home};
 pub use secrets::SessionSecrets;
 pub use translate::{injection, probes};
@@ -69,7 +73,7 @@ pub fn expired(domain: impl SafeText, why: impl Into<Redacted>) -> Fault {
         redacted!("the login for {} has expired: {}", domain, why.into()),
     )
     .hint(
-        "Do not log in yourself. Ask the operator to store it anew (`stockade credential put` or `import`).",
+        "Do not log in yourself. Ask the operator to store it again (`stockade credential put` or `import`).",
     )
 }
 

@@ -1,10 +1,11 @@
 //! Redeems a grant: consumes it and opens the credentials that it covers.
 
 use super::Logins;
+use super::sealing::SealedLogins;
 use crate::error::Fault;
 use error_code::ErrorCode;
 use jiff::Timestamp;
-use policy::{DomainPattern, Name, Scope};
+use policy::{DomainPattern, Endpoint, Name, Scope, WebScheme};
 use redact::Secret;
 use std::time::Duration;
 use vault::{
@@ -31,6 +32,8 @@ pub struct LoginRequest {
 pub struct ReleasedCredentials {
     grant: ConsumedGrant,
     pub logins: Vec<Login>,
+    /// The placeholders of the sealed ones, the same for every browser of the session.
+    pub sealed: SealedLogins,
 }
 
 pub struct Login {
@@ -52,13 +55,32 @@ impl ReleasedCredentials {
     }
 }
 
-/// The granted sites as domain patterns, for the policy and the proxy.
-pub fn home(grant: &ConsumedGrant) -> Vec<DomainPattern> {
-    let patterns = grant.hosts().iter().flat_map(|granted| match granted {
-        GrantedHost::Host(host) => vec![host.to_string()],
-        GrantedHost::Site(site) => vec![site.to_string(), format!("*.{site}")],
-    });
-    patterns.filter_map(|text| DomainPattern::parse(&text)).collect()
+/// The granted sites as patterns with scheme and port, for the policy and the proxy: a cookie knows neither, so a server
+/// on another port of the host would receive it. Scheme and port are those of the credential's origin; a granted host
+/// without a released credential has the usual ones.
+pub fn home(released: &ReleasedCredentials) -> Vec<DomainPattern> {
+    let mut patterns = Vec::new();
+    for granted in released.hosts() {
+        let names = match granted {
+            GrantedHost::Host(host) => vec![host.to_string()],
+            GrantedHost::Site(site) => vec![site.to_string(), format!("*.{site}")],
+        };
+        let credentials = released.logins.iter().map(|login| &login.credential);
+        let mut origins: Vec<(WebScheme, u16)> = credentials
+            .filter(|credential| granted.covers(&credential.domain))
+            .filter_map(|credential| Endpoint::of(credential.origin.as_str()))
+            .map(|endpoint| (endpoint.scheme, endpoint.port))
+            .collect();
+        origins.dedup();
+        for name in &names {
+            if origins.is_empty() {
+                patterns.extend(DomainPattern::parse(name));
+            }
+            let at = |(scheme, port): &(WebScheme, u16)| format!("{}://{name}:{port}", scheme.as_str());
+            patterns.extend(origins.iter().filter_map(|origin| DomainPattern::parse(&at(origin))));
+        }
+    }
+    patterns
 }
 
 impl Logins {
@@ -74,6 +96,14 @@ impl Logins {
         Ok(with_timeout(self.grants.consume(token, &scope.tenant, &request.hosts, now), TIMEOUT).await?)
     }
 
+    /// The login that a standing grant of this agent offers for a host, if there is one.
+    pub fn standing_login(&self, scope: &Scope, host: &Host) -> Option<LoginRequest> {
+        let own = self.standing.iter().filter(|one| one.tenant == scope.tenant && one.actor == scope.actor);
+        let covering = own.flat_map(|one| &one.hosts).find(|granted| granted.covers(host))?;
+        let (GrantedHost::Host(named) | GrantedHost::Site(named)) = covering;
+        Some(LoginRequest { hosts: vec![named.clone()], ..LoginRequest::default() })
+    }
+
     /// Opens the granted credentials. Restores the grant if that fails.
     pub async fn release(
         &self,
@@ -81,7 +111,10 @@ impl Logins {
         request: &LoginRequest,
     ) -> Result<ReleasedCredentials, Fault> {
         match self.open_credentials(&grant, request).await {
-            Ok(logins) => Ok(ReleasedCredentials { grant, logins }),
+            Ok(logins) => {
+                let sealed = SealedLogins::new(&logins, grant.hosts(), Timestamp::now());
+                Ok(ReleasedCredentials { grant, logins, sealed })
+            }
             Err(fault) => {
                 self.restore_grant(grant).await;
                 Err(fault)

@@ -42,6 +42,17 @@ pub fn secrets(issued: &SiteIssuedSecrets) -> Vec<Secret> {
     found
 }
 
+/// Replaces placeholders in cookies that were read out of the browser by the secrets they stand for.
+pub fn unseal(released: &ReleasedCredentials, issued: &mut SiteIssuedSecrets) {
+    let seal = &released.sealed.seal;
+    for cookie in &mut issued.cookies {
+        let found = seal.resolve_cookie(&cookie.name, &cookie.domain, cookie.value.expose_secret());
+        if let Some(secret) = found {
+            cookie.value = secret;
+        }
+    }
+}
+
 /// Cookies of each login whose values the site has changed.
 pub fn rotated(released: &ReleasedCredentials, issued: &SiteIssuedSecrets) -> Vec<(usize, Vec<Cookie>)> {
     let mut all = Vec::new();
@@ -149,7 +160,7 @@ fn add_tokens(text: &str, found: &mut Vec<Secret>) {
 }
 
 /// Whether a text is a token: mixed letters and digits, or long without white space. Words, numbers and addresses are not.
-fn is_token(text: &str) -> bool {
+pub fn is_token(text: &str) -> bool {
     let has = |kind: fn(&char) -> bool| text.chars().any(|c| kind(&c));
     let in_one_piece = !text.chars().any(|c| c.is_whitespace() || matches!(c, '{' | '[' | '<'));
     let mixed = has(char::is_ascii_digit) && has(char::is_ascii_alphabetic);

@@ -1,26 +1,37 @@
 //! Converts stored credentials into the browser's injection types. The two crates do not depend on each other.
 
 use super::redeem::{Login, ReleasedCredentials};
+use super::sealing::{LoginPlaceholders, is_expired, is_site_granted};
 use crate::error::Fault;
 use browser::{InjectedCookie, InjectedEntry, InjectedHeaders, InjectedStorage, Injection};
 use jiff::Timestamp;
 use policy::WebUrl;
-use vault::{Cookie, Credential, GrantedHost, Host, NamedValue, Probe};
+use redact::{Placeholder, Secret};
+use vault::{Cookie, Credential, GrantedHost, Host, NamedValue, Probe, Value};
 
-/// The injection of all released credentials for one browser.
+/// The injection of all released credentials for one browser: placeholders, unless a credential is not sealed.
 pub fn injection(released: &ReleasedCredentials, now: Timestamp) -> Result<Injection, Fault> {
     let mut all = Injection::default();
-    for login in &released.logins {
+    for (number, login) in released.logins.iter().enumerate() {
         check_fresh(login, now)?;
+        let sealed = released.sealed.of_login(number);
         let Credential { domain, origin, cookies, local_storage, session_storage, headers, basic, .. } =
             &login.credential;
-        let fresh = cookies.iter().filter(|cookie| !is_expired(cookie, now));
-        all.cookies.extend(fresh.map(|cookie| injected_cookie(cookie, domain, released.hosts())));
+        let fresh = cookies.iter().enumerate().filter(|(_, cookie)| !is_expired(cookie, now));
+        all.cookies.extend(fresh.map(|(number, cookie)| {
+            let placeholder = sealed.and_then(|sealed| sealed.cookie(number));
+            injected_cookie(cookie, placeholder, domain, released.hosts())
+        }));
         if !local_storage.is_empty() || !session_storage.is_empty() {
-            let (local, session) = (entries(local_storage), entries(session_storage));
+            let local = entries(local_storage, sealed.map(LoginPlaceholders::local_storage));
+            let session = entries(session_storage, sealed.map(LoginPlaceholders::session_storage));
             all.storage.push(InjectedStorage { origin: origin.clone(), local, session });
         }
-        let mut lines = entries(headers);
+        if sealed.is_some() {
+            // The proxy adds them.
+            continue;
+        }
+        let mut lines = entries(headers, None);
         lines.extend(basic.iter().map(|basic| InjectedEntry::basic_auth(&basic.username, &basic.password)));
         if !lines.is_empty() {
             let allow_plain_http = login.credential.allows_plain_http();
@@ -51,20 +62,19 @@ fn check_fresh(login: &Login, now: Timestamp) -> Result<(), Fault> {
     Err(super::expired(&login.credential.domain, "all of its cookies are past their time"))
 }
 
-fn is_expired(cookie: &Cookie, now: Timestamp) -> bool {
-    cookie.expires.is_some_and(|expires| expires <= now.as_second())
-}
-
 /// For its host alone, unless the operator granted the whole site.
-fn injected_cookie(cookie: &Cookie, host: &Host, granted: &[GrantedHost]) -> InjectedCookie {
-    let is_granted = |domain: &&Host| {
-        granted.iter().any(|granted| matches!(granted, GrantedHost::Site(site) if domain.is_within(site)))
-    };
+fn injected_cookie(
+    cookie: &Cookie,
+    placeholder: Option<&Placeholder>,
+    host: &Host,
+    granted: &[GrantedHost],
+) -> InjectedCookie {
+    let domain = cookie.domain.as_ref().filter(|domain| is_site_granted(domain, granted));
     InjectedCookie {
         name: cookie.name.clone(),
-        value: cookie.value.text.duplicate(),
+        value: browser_value(&cookie.value, placeholder),
         host: host.to_string(),
-        domain: cookie.domain.as_ref().filter(is_granted).map(ToString::to_string),
+        domain: domain.map(ToString::to_string),
         path: cookie.path.clone(),
         expires: cookie.expires,
         http_only: cookie.http_only,
@@ -75,6 +85,18 @@ fn injected_cookie(cookie: &Cookie, host: &Host, granted: &[GrantedHost]) -> Inj
     }
 }
 
-fn entries(entries: &[NamedValue]) -> Vec<InjectedEntry> {
-    entries.iter().map(|entry| InjectedEntry::new(entry.name.clone(), entry.value.text.duplicate())).collect()
+fn entries(entries: &[NamedValue], placeholders: Option<&[Option<Placeholder>]>) -> Vec<InjectedEntry> {
+    let placeholder = |number: usize| placeholders.and_then(|all| all.get(number)?.as_ref());
+    let value = |(number, entry): (usize, &NamedValue)| {
+        InjectedEntry::new(entry.name.clone(), browser_value(&entry.value, placeholder(number)))
+    };
+    entries.iter().enumerate().map(value).collect()
+}
+
+/// What the browser holds: the placeholder if there is one.
+fn browser_value(value: &Value, placeholder: Option<&Placeholder>) -> Secret {
+    match placeholder {
+        Some(placeholder) => Secret::new(placeholder.as_str().to_owned()),
+        None => value.text.duplicate(),
+    }
 }

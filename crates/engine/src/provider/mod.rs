@@ -75,6 +75,18 @@ pub struct Phase {
     pub ms: f64,
 }
 
+/// What one browser may use.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BrowserLimits {
+    pub memory_bytes: u64,
+    /// Sustained share of processors: 0.5 is half of one.
+    pub cpu: f64,
+    pub processes: u64,
+    pub open_files: u64,
+    /// False if the operator turned enforcement off.
+    pub enforced: bool,
+}
+
 impl Provider {
     /// The provider's name in session summaries.
     pub fn name(&self) -> &'static str {
@@ -93,6 +105,13 @@ impl Provider {
     pub fn browser_version(&self) -> &str {
         match self {
             Provider::Sandbox(sandbox) => sandbox.browser_version(),
+        }
+    }
+
+    /// The limits of each browser.
+    pub fn limits(&self) -> BrowserLimits {
+        match self {
+            Provider::Sandbox(sandbox) => sandbox.limits(),
         }
     }
 

@@ -25,6 +25,7 @@ index.html     what happened, to be opened in a browser beside the images
 events.jsonl   the lines of the audit log that are about this session, as they stand in it
 session.json   the session, and what it did in short
 egress.json    what left through the proxy
+egress.har     the same from the audit log, as an HTTP Archive 1.2
 images/        what its pages showed
 manifest.json  every file above with its size and SHA-256
 SHA256SUMS     the same for `sha256sum --check SHA256SUMS`
@@ -113,6 +114,8 @@ fn write_contents(
     tar.add(EVENTS, lines.as_bytes())?;
     tar.add("session.json", &serde_json::to_vec_pretty(&contents.session)?)?;
     tar.add("egress.json", &serde_json::to_vec_pretty(&contents.egress)?)?;
+    let archive = super::har(&contents.session_id, &super::egress_of(&events));
+    tar.add("egress.har", &serde_json::to_vec_pretty(&archive)?)?;
     for image in &contents.images {
         let Some(name) = image.file_name().and_then(|name| name.to_str()) else { continue };
         let file = File::open(image)?;

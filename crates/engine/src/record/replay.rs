@@ -34,7 +34,7 @@ pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: ImageSou
     summary(&mut out, session, events, &items);
     out.push_str("<main>\n");
     if items.is_empty() {
-        out.push_str("<p class=\"empty\">Nothing is on record of this session.</p>\n");
+        out.push_str("<p class=\"empty\">There are no events of this session in the audit log. Events are kept for 365 days unless configured otherwise.</p>\n");
     }
     let mut number = 0;
     for item in &items {
@@ -57,7 +57,7 @@ pub fn page(session: &str, events: &[LogEntry], egress: &Value, source: ImageSou
     }
     out.push_str("</main>\n");
     ledger(&mut out, egress);
-    out.push_str("<footer>Made by Stockade from its audit log. Typed text is never recorded.</footer>\n</body></html>\n");
+    out.push_str("<footer>Made by Stockade from its audit log. Typed text is never recorded; fields in screenshots are masked.</footer>\n</body></html>\n");
     out
 }
 
@@ -87,7 +87,7 @@ fn summary(out: &mut String, session: &str, events: &[LogEntry], items: &[Replay
     );
     let facts = [
         ("agent", format!("{}/{}", get("tenant"), get("actor"))),
-        ("began", steps::date_and_time(&get("timestamp"))),
+        ("started", steps::date_and_time(&get("timestamp"))),
         ("ended", ended.map(|entry| entry.get("result").to_owned()).unwrap_or_else(|| "not yet".into())),
         ("actions", items.iter().filter(done).count().to_string()),
         ("refused", items.iter().filter(refused).count().to_string()),
@@ -124,7 +124,7 @@ fn row(out: &mut String, number: usize, step: &ReplayStep, source: ImageSource) 
     }
     out.push_str("<p class=\"chips\">");
     let took = step.took.map(|ms| format!("{ms} ms")).unwrap_or_default();
-    let result = if step.result.is_empty() { "no outcome" } else { &step.result };
+    let result = if step.result.is_empty() { "no outcome recorded" } else { &step.result };
     let risk = if step.risk.is_empty() { String::new() } else { format!("{} risk", step.risk) };
     for (class, text) in [
         (step.decision.as_str(), step.decision.as_str()),
@@ -169,7 +169,7 @@ fn figure(picture: &steps::ReplayImage, what: &str, source: ImageSource) -> Opti
     }
     Some(format!(
         "<figure><div class=\"frame\"><img alt=\"The page {what} the action\" src=\"{}\">{mark}</div><figcaption>{what}\
-         <code>{}</code></figcaption></figure>",
+         <code title=\"the beginning of the file's SHA-256\">sha256 {}…</code></figcaption></figure>",
         SafeAttribute(&address),
         SanitizedText(picture.sha256.get(..16).unwrap_or_default())
     ))
@@ -192,8 +192,8 @@ fn ledger(out: &mut String, egress: &Value) {
     }
     _ = write!(
         out,
-        "<details><summary>What left through the proxy: {} connections</summary><table>\
-        <tr><th>time</th><th>to</th><th>verdict</th><th>up</th><th>down</th></tr>",
+        "<details><summary>Egress ledger: {} connections</summary><table>\
+        <tr><th>time</th><th>to</th><th>result</th><th>bytes sent</th><th>bytes received</th></tr>",
         entries.len()
     );
     for entry in entries.iter().take(MOST_ROWS) {

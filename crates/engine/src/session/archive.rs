@@ -28,11 +28,12 @@ pub struct Archived {
 const EGRESS: &str = "egress.json";
 
 impl Session {
-    /// The egress ledger with secrets redacted from host names, because a page can put a secret into one.
+    /// The egress ledger with secrets redacted from hosts and paths, because a page can put a secret into one.
     pub(super) fn ledger(&self, egress: &Egress) -> egress::LedgerSnapshot {
         let mut ledger = egress.ledger();
         for entry in &mut ledger.entries {
             entry.host = self.redact(&entry.host).into_string();
+            entry.path = entry.path.take().map(|path| self.redact(&path).into_string());
         }
         ledger
     }

@@ -30,15 +30,15 @@ impl EndFault for EndReason {
             ),
             EndReason::BrowserLost => (
                 "was ended because its browser died and could not be brought back",
-                "Open a new session; if it happens again, `stockade doctor` tells what is wrong with this machine.",
+                "Open a new session; if it happens again, `stockade doctor` checks this machine.",
             ),
             EndReason::Operator => (
                 "was ended by the operator",
-                "Do not go on with the same in another session; tell the person where you stand.",
+                "Do not continue the same work in another session; tell the user how far you got.",
             ),
             EndReason::Unhealthy => (
                 "was ended because its browser did not answer the health check",
-                "Open a new session and avoid the page that did it; `stockade doctor` tells what is wrong with this machine.",
+                "Open a new session and avoid the page that caused it; `stockade doctor` checks this machine.",
             ),
             EndReason::GrantRevoked => (
                 "was ended because its browser died and the grant of its logins had been revoked",

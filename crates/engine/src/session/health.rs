@@ -1,4 +1,5 @@
-//! The health check: ends the session of a browser that runs but does not answer.
+//! The health check: ends the session of a browser that runs but does not answer, and restarts one whose tab crashed
+//! while idle and that cannot open another.
 
 use super::{EndReason, Registry, Session};
 use std::sync::Arc;
@@ -19,7 +20,18 @@ impl Registry {
                 _ = session.until_ended() => return,
             }
             // The holder of the turn notices by itself within its action's timeout.
-            let Ok(active) = session.active.try_lock() else { continue };
+            let Ok(mut active) = session.active.try_lock() else { continue };
+            if let Some(crashed) = active.as_mut().filter(|active| active.link.browser.has_unreported_crash())
+            {
+                let (fault, end) = self.recover_tab(&session, crashed).await;
+                crashed.unreported = Some(fault);
+                let ending = end.and_then(|reason| self.declare_end(&session, reason));
+                drop(active);
+                match ending {
+                    Some(ending) => return self.finish(ending).await,
+                    None => continue,
+                }
+            }
             let Some(link) = active.as_ref().map(|active| &active.link) else { return };
             // A dead browser is restarted elsewhere.
             let patience = self.settings.health_interval.min(LONGEST_PATIENCE);

@@ -1,16 +1,17 @@
 //! Signs a session in: consumes the grant and injects the credentials before the agent can use the browser.
 
-use super::{Registry, Session};
+use super::sites::{SessionSites, SiteList};
+use super::{OpenRequest, Registry, Session};
 use crate::approvals::SessionAllowances;
 use crate::error::Fault;
 use crate::error::{audit_fault, explain};
-use crate::logins::{self, LoginRequest, ReleasedCredentials, SessionSecrets};
+use crate::logins::{self, LoginRequest, ReleasedCredentials, SessionSecrets, UnreplacedPlaceholder};
 use audit::{Event, EventKind, EventSubject};
 use browser::{Browser, ProbePage, TimeLimit, UninitializedBrowser};
 use egress::Egress;
 use error_code::ErrorCode;
 use jiff::Timestamp;
-use policy::{DomainPattern, Scope, first_match};
+use policy::{DomainPattern, Endpoint, Scope};
 use redact::{Redacted, redacted};
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +22,12 @@ use vault::{ConsumedGrant, Issuer, SignInState};
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Session {
+    /// The ids of the credentials that are in the browser. For operators: agents know sites, not ids.
+    pub fn credential_ids(&self) -> Vec<Redacted> {
+        let logins = self.login.iter().flat_map(|released| &released.logins);
+        logins.map(|login| Redacted::from_safe(&login.id)).collect()
+    }
+
     /// The hosts whose logins are in the browser.
     pub fn signed_in_to(&self) -> Vec<Redacted> {
         let logins = self.login.iter().flat_map(|released| &released.logins);
@@ -28,7 +35,33 @@ impl Session {
     }
 }
 
+impl Session {
+    /// Logins whose secrets are in the browser itself.
+    pub fn unsealed(&self) -> Vec<Redacted> {
+        let logins = self.login.iter().flat_map(|released| &released.logins);
+        let open = logins.filter(|login| !login.credential.is_sealed);
+        open.map(|login| Redacted::from_safe(&login.credential.domain)).collect()
+    }
+
+    /// Where placeholders were sent and not replaced.
+    pub fn unreplaced_placeholders(&self) -> Vec<UnreplacedPlaceholder> {
+        self.login.as_ref().map(|released| released.unreplaced(&|text| self.redact(text))).unwrap_or_default()
+    }
+}
+
 impl Registry {
+    /// Keeps the places where placeholders were not replaced, for `credential show`.
+    pub(super) async fn keep_places(&self, session: &Session) {
+        let Some(released) = &session.login else { return };
+        for (id, places) in released.allowable_places() {
+            let noted =
+                self.logins.store.note_places(&session.scope.tenant, &id, &places, Timestamp::now()).await;
+            if let Err(error) = noted {
+                tracing::warn!(%error, credential = %id, "where placeholders were sent is not noted");
+            }
+        }
+    }
+
     /// Consumes the grant. Records a refused one.
     pub(super) async fn consume(
         &self,
@@ -94,6 +127,10 @@ impl Registry {
         secrets: &SessionSecrets,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
+        if released.sealed.is_needed() {
+            let egress = egress.ok_or_else(sealing_unavailable)?;
+            egress.set_seal(Arc::clone(&released.sealed.seal));
+        }
         let probes = logins::probes(released);
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
         let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(TIMEOUT)).await;
@@ -102,7 +139,8 @@ impl Registry {
         let on_record = async {
             for login in &released.logins {
                 let (id, domain, jti) = (&login.id, &login.credential.domain, released.jti());
-                let detail = Redacted::outside_sessions(format!("{id} of {domain} by grant {jti}"));
+                let form = if login.credential.is_sealed { "sealed" } else { "not sealed" };
+                let detail = Redacted::outside_sessions(format!("{id} of {domain} by grant {jti}, {form}"));
                 let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(detail);
                 self.log.append(&event).await.map_err(audit_fault)?;
             }
@@ -125,22 +163,50 @@ impl Registry {
         Ok(browser)
     }
 
-    /// The sites that a signed-in session may reach: the granted ones and the configured extra ones.
-    pub(super) fn home(&self, grant: &ConsumedGrant) -> Vec<DomainPattern> {
-        logins::home(grant).into_iter().chain(self.settings.also_home.iter().cloned()).collect()
+    /// The lists of a new session. A signed-in one is kept to its granted sites; a clean one to the operator's list, and
+    /// to the one that the agent asked for.
+    pub(super) fn sites(&self, request: &OpenRequest, allowances: &Arc<SessionAllowances>) -> SessionSites {
+        if request.login.is_some() {
+            return SessionSites::signed_in(allowances.clone());
+        }
+        let asked = (!request.domains.is_empty()).then(|| SiteList {
+            navigation: request.domains.clone(),
+            resources: self.settings.resources.clone(),
+        });
+        let lists = self.settings.sites.iter().cloned().chain(asked).collect();
+        SessionSites::clean(lists, allowances.clone())
     }
 
-    /// The proxy's rules for a session. A signed-in session reaches its own sites and those that a person allowed.
-    pub(super) fn rules(
-        &self,
-        home: Option<&Vec<DomainPattern>>,
-        allowances: &Arc<SessionAllowances>,
-    ) -> Arc<egress::Rules> {
-        let Some(home) = home.cloned() else { return self.settings.egress.clone() };
-        let allowances = allowances.clone();
-        Arc::new(self.settings.egress.restricted_to(move |host| {
-            first_match(&home, host).is_some() || first_match(&allowances.domains(), host).is_some()
-        }))
+    /// The sites that a signed-in session may reach: the granted ones and the configured extra ones.
+    pub(super) fn home(&self, released: &ReleasedCredentials) -> Vec<DomainPattern> {
+        logins::home(released).into_iter().chain(self.settings.also_home.iter().cloned()).collect()
+    }
+
+    /// The proxy's rules for a session. This machine's addresses are looked up for each, because they change.
+    pub(super) fn rules(&self, sites: &Arc<SessionSites>) -> Result<Arc<egress::Rules>, Fault> {
+        let own = egress::own_addresses().map_err(|error| {
+            Fault::io(ErrorCode::Internal, "cannot list this machine's addresses", &error)
+        })?;
+        let rules = self.settings.egress.refusing(own);
+        if sites.is_open() {
+            return Ok(Arc::new(rules));
+        }
+        let sites = sites.clone();
+        Ok(Arc::new(rules.restricted_to(move |site| sites.check(site))))
+    }
+
+    /// Why a site that a person would be asked about cannot be reached anyway. Nothing is looked up.
+    pub(crate) fn unreachable_site(&self, domain: &DomainPattern) -> Option<Fault> {
+        // The proxy lists this machine's addresses again, and serves nothing if it cannot.
+        let rules = self.settings.egress.refusing(egress::own_addresses().unwrap_or_default());
+        let endpoints = domain.endpoints();
+        let refused =
+            |endpoint: &Endpoint| Some((rules.refusal(&endpoint.host, endpoint.port)?, endpoint.port));
+        let refusals: Option<Vec<_>> = endpoints.iter().map(refused).collect();
+        let (reason, port) = refusals?.into_iter().next()?;
+        let host = endpoints.first().map(|endpoint| endpoint.host.as_str()).unwrap_or_default();
+        let message = Redacted::outside_sessions(reason.message(host, port));
+        Some(Fault::new(reason.code(), message).hint(reason.hint()).retryable_if(reason.retryable()))
     }
 }
 
@@ -149,6 +215,15 @@ fn describe(grant: &ConsumedGrant) -> Redacted {
     let hosts: Vec<String> = grant.hosts().iter().map(ToString::to_string).collect();
     let (jti, operator, hosts) = (grant.jti(), grant.operator(), hosts.join(", "));
     Redacted::outside_sessions(format!("grant {jti} of {operator} for {hosts}"))
+}
+
+/// The fault of a provider whose traffic does not pass our proxy: the browser would get the secrets themselves.
+fn sealing_unavailable() -> Fault {
+    Fault::new(
+        ErrorCode::InjectionFailed,
+        "this provider's traffic does not pass the egress proxy, so credentials cannot be sealed",
+    )
+    .hint("Use the sandbox provider, or have the operator store the credential with `sealed: false`.")
 }
 
 /// Explains a redirect to another site during the probe as an expired login.

@@ -1,6 +1,7 @@
 //! Sessions: one agent's use of one browser, from its opening to the reason it ended.
 
 mod archive;
+mod egress_record;
 mod end;
 mod health;
 mod history;
@@ -11,6 +12,7 @@ mod page_events;
 mod recover;
 mod registry;
 mod session_browser;
+mod sites;
 mod supervision;
 
 pub use crate::provider::Phase;
@@ -20,26 +22,28 @@ pub use history::{History, HistoryEntry};
 pub use images::StoredImage;
 pub use open::{CredentialMode, OpenRequest, RecordMode};
 pub use registry::{Registry, SessionSettings};
+pub use sites::SiteList;
 pub use supervision::PageLocation;
 
 use crate::approvals::{ApprovalId, SessionAllowances};
 use crate::error::Fault;
-use crate::logins::{ReleasedCredentials, SessionSecrets};
+use crate::logins::{ReleasedCredentials, SessionSecrets, UnreplacedPlaceholder};
 use crate::provider::BrowserId;
 use crate::record::TypedTextRedactor;
 use audit::EventSubject;
 use error_code::ErrorCode;
 use images::Images;
 use jiff::Timestamp;
-use policy::{Actor, DomainPattern, Name, Scope, SessionId, Tenant};
+use policy::{Actor, Name, Scope, SessionId, Tenant};
 use redact::{Redacted, RedactedFields, redacted};
 use serde::Serialize;
 use session_browser::SessionBrowser;
+use sites::SessionSites;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use supervision::SupervisionState;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 /// Maximum number of calls that wait for their turn on one session. Further ones get `session_busy`.
 const MOST_WAITING: usize = 16;
@@ -70,8 +74,12 @@ pub struct Session {
     pub secrets: Arc<SessionSecrets>,
     /// The injected logins.
     pub(crate) login: Option<ReleasedCredentials>,
-    /// The sites that a signed-in session is confined to.
-    home: Option<Vec<DomainPattern>>,
+    /// The sites that it is kept to.
+    sites: Arc<SessionSites>,
+    /// The ledger of its proxy, for the audit log.
+    journal: Option<egress::LedgerJournal>,
+    /// Signalled when an action is over: what it caused is recorded soon.
+    action_done: Notify,
     /// The browser's user agent.
     pub user_agent: Redacted,
     images: Images,
@@ -115,10 +123,19 @@ pub struct SessionSummary {
     pub state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Timestamp>,
+    /// Logins that are injected as they are, because their credentials say `sealed: false`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unsealed: Vec<Redacted>,
+    /// Where placeholders were sent and not replaced. A site that needs one there needs an operator's allowance.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unreplaced_placeholders: Vec<UnreplacedPlaceholder>,
     /// The question for guidance that the paused session waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_for: Option<ApprovalId>,
-    /// Alerts for operators: `approval_flood`, `credential_typed`, `credential_expired`.
+    /// Hosts whose logins are in the browser.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub signed_in_to: Vec<Redacted>,
+    /// Alerts for operators: `approval_flood`, `credential_typed`, `credential_expired`, `secret_withheld`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<&'static str>,
 }
@@ -185,7 +202,15 @@ impl Session {
         self.most_actions.saturating_sub(self.actions.load(Ordering::Acquire))
     }
 
+    /// What the browser requests from now on is caused by the action under way.
+    pub(crate) fn attribute_egress(&self) {
+        if let Some(journal) = &self.journal {
+            journal.set_action(self.actions.load(Ordering::Acquire));
+        }
+    }
+
     pub fn record_action(&self, entry: HistoryEntry) {
+        self.action_done.notify_one();
         {
             let mut page = lock(&self.last_page);
             page.url.clone_from(&entry.url);
@@ -227,7 +252,10 @@ impl Session {
             title: page.title,
             state: ended.map_or("open", |ended| ended.reason.as_str()),
             closed_at: ended.map(|ended| ended.at),
+            unsealed: self.unsealed(),
+            unreplaced_placeholders: self.unreplaced_placeholders(),
             paused_for: self.paused_for(),
+            signed_in_to: self.signed_in_to(),
             flags: self.flags(),
         }
     }

@@ -2,6 +2,7 @@
 
 use super::images::Images;
 use super::session_browser::{BrowserLink, SessionBrowser};
+use super::sites::SessionSites;
 use super::{EndReason, History, LastPage, Registry, Session};
 use crate::approvals::SessionAllowances;
 use crate::error::Fault;
@@ -18,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema, RedactedFields,
@@ -73,6 +74,8 @@ pub struct OpenRequest {
     pub name: Option<Name>,
     /// The logins to inject; a clean session if `None`.
     pub login: Option<LoginRequest>,
+    /// A clean session's own allowlist, besides the operator's; none if empty.
+    pub domains: Vec<DomainPattern>,
     /// The configured mode if `None`.
     pub record: Option<RecordMode>,
 }
@@ -89,10 +92,21 @@ impl Registry {
         let browser_id = lease.id();
         let about = EventSubject::session(scope, &id, Some(&browser_id));
         let allowances = Arc::new(SessionAllowances::default());
-        let PreparedSession { started, login, secrets, home } =
-            self.prepare(scope, lease, request.login.as_ref(), &allowances, &about).await?;
+        let sites = Arc::new(self.sites(&request, &allowances));
+        let PreparedSession { started, login, secrets } =
+            self.prepare(scope, lease, request.login.as_ref(), &sites, &about).await?;
         let secrets = Arc::new(secrets);
-        let (active, phases, user_agent) = self.enter(started, login.as_ref(), &secrets, &about).await?;
+        let entered = self.enter(started, login.as_ref(), &secrets, &about).await;
+        let (active, phases, user_agent) = match entered {
+            Ok(entered) => entered,
+            // The browser is gone, and no agent has seen it: the operator's grant was not used.
+            Err(fault) => {
+                if let Some(released) = login {
+                    self.restore_grant(released, &about).await;
+                }
+                return Err(fault);
+            }
+        };
         if login.is_some() {
             active.link.browser.set_text_redactor(secrets.text_redactor());
         }
@@ -105,6 +119,7 @@ impl Registry {
             .user_agent(&user_agent);
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
 
+        let journal = active.provided.egress().map(egress::Egress::journal);
         let page_events = active.link.browser.page_events();
         let images = self.images(record, &id);
         let session = Arc::new(Session {
@@ -129,7 +144,9 @@ impl Registry {
             typed_text: Arc::new(TypedTextRedactor::new(secrets.clone())),
             secrets,
             login,
-            home,
+            sites,
+            journal,
+            action_done: Notify::new(),
             user_agent,
             images,
             allowances,
@@ -147,26 +164,26 @@ impl Registry {
         scope: &Scope,
         lease: BrowserLease,
         request: Option<&LoginRequest>,
-        allowances: &Arc<SessionAllowances>,
+        sites: &Arc<SessionSites>,
         about: &EventSubject,
     ) -> Result<PreparedSession, Fault> {
         let grant = match request {
             None => None,
             Some(request) => Some(self.consume(scope, request, about).await?),
         };
-        let home = grant.as_ref().map(|grant| self.home(grant));
         let released = async {
             match (grant, request) {
                 (Some(grant), Some(request)) => self.release(grant, request, about).await.map(|released| {
                     let secrets = SessionSecrets::of(&released);
+                    sites.set_home(self.home(&released));
                     (Some(released), secrets)
                 }),
                 _ => Ok((None, SessionSecrets::default())),
             }
         };
-        let launched = self.launch(scope, lease, self.rules(home.as_ref(), allowances));
+        let launched = async { self.launch(scope, lease, self.rules(sites)?).await };
         match tokio::join!(launched, released) {
-            (Ok(started), Ok((login, secrets))) => Ok(PreparedSession { started, login, secrets, home }),
+            (Ok(started), Ok((login, secrets))) => Ok(PreparedSession { started, login, secrets }),
             (Err(fault), Ok((login, _))) => {
                 if let Some(released) = login {
                     self.restore_grant(released, about).await;
@@ -254,6 +271,7 @@ impl Registry {
         tokio::spawn(self.clone().guard_deadline(session.clone()));
         tokio::spawn(self.clone().guard_browser(session.clone()));
         tokio::spawn(self.clone().guard_health(session.clone()));
+        tokio::spawn(super::egress_record::record_egress(session.clone(), self.log.clone()));
         tokio::spawn(super::page_events::record_page_events(session.clone(), self.log.clone(), page_events));
     }
 
@@ -270,8 +288,6 @@ struct PreparedSession {
     started: LaunchedBrowser,
     login: Option<ReleasedCredentials>,
     secrets: SessionSecrets,
-    /// The sites that a signed-in session is confined to.
-    home: Option<Vec<DomainPattern>>,
 }
 
 /// A browser without credentials or pages, and what belongs to it.

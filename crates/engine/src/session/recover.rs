@@ -11,17 +11,26 @@ use redact::redacted;
 use std::sync::Arc;
 
 impl Registry {
-    /// Explains a crashed tab. The session goes on with a new one.
-    pub(crate) async fn explain_crash(&self, active: &mut SessionBrowser) -> Fault {
-        match active.provided.crash_cause().await {
-            CrashCause::Memory => Fault::new(ErrorCode::TabOutOfMemory, "the page used more memory than the jail may have; its tab is gone")
-                .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.memory_limit`."),
-            CrashCause::Processes => Fault::new(ErrorCode::TabProcessLimit, "the page started more threads than the jail may have; its tab is gone")
-                .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.pids`."),
-            CrashCause::Unknown => Fault::new(ErrorCode::TabCrashed, "the page's tab crashed")
-                .hint("The next call works in a new, empty tab. Navigate again; if it crashes again, avoid that page.")
-                .retryable(),
+    /// Explains a crashed tab and opens a new one. If Chromium cannot open any, it is restarted or the session ends.
+    ///
+    /// The caller holds the turn, so nothing else uses the browser.
+    pub(crate) async fn recover_tab(
+        &self,
+        session: &Arc<Session>,
+        active: &mut SessionBrowser,
+    ) -> (Fault, Option<EndReason>) {
+        let cause = active.provided.crash_cause().await;
+        // A new tab may meet the limit that the old one met. The next call tries again, and explains it.
+        if let Err(error) = active.link.browser.replace_crashed_tab().await
+            && cause == CrashCause::Unknown
+        {
+            tracing::warn!(session = %session.id, %error, "the browser cannot open tabs any more; restarting it");
+            if active.link.is_alive() && !active.link.browser.terminate().await {
+                return (EndReason::BrowserLost.fault(&session.id), Some(EndReason::BrowserLost));
+            }
+            return self.recover(session, active).await;
         }
+        (explain_crash(cause), None)
     }
 
     /// Restarts a dead browser or ends the session. Returns the fault for the caller.
@@ -135,6 +144,25 @@ fn connection_restored() -> Fault {
     let message = "the connection to the browser broke and was made again; the page and its refs are as they were, \
                    and whether the action was done is not known";
     Fault::new(ErrorCode::ConnectionRestored, message)
-        .hint("Read the page, and go on from there.")
+        .hint("Read the page, and continue from there.")
         .retryable()
+}
+
+/// The fault of a crashed tab. The session goes on with a new one.
+fn explain_crash(cause: CrashCause) -> Fault {
+    match cause {
+        CrashCause::Memory => Fault::new(
+            ErrorCode::TabOutOfMemory,
+            "the page used more memory than the jail may have; its tab is gone",
+        )
+        .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.memory_limit`."),
+        CrashCause::Processes => Fault::new(
+            ErrorCode::TabProcessLimit,
+            "the page started more threads than the jail may have; its tab is gone",
+        )
+        .hint("The next call works in a new, empty tab. Avoid that page, or raise `container.pids`."),
+        CrashCause::Unknown => Fault::new(ErrorCode::TabCrashed, "the page's tab crashed")
+            .hint("The next call works in a new, empty tab. Navigate again; if it crashes again, avoid that page.")
+            .retryable(),
+    }
 }

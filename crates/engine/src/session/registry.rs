@@ -1,7 +1,7 @@
 //! The table of sessions: who may see which, how many at once, and what became of the ended ones.
 
 use super::session_browser::SessionBrowser;
-use super::{EndReason, Ended, RecordMode, Session, SessionSummary, StoredImage, lock};
+use super::{EndReason, Ended, RecordMode, Session, SessionSummary, SiteList, StoredImage, lock};
 use crate::error::Fault;
 use crate::logins::Logins;
 use crate::provider::Provider;
@@ -28,6 +28,10 @@ pub struct SessionSettings {
     /// Interval of the health check of an idle browser.
     pub health_interval: Duration,
     pub egress: Arc<egress::Rules>,
+    /// The list that clean sessions are kept to, if the operator set one.
+    pub sites: Option<SiteList>,
+    /// Sites that pages may load from in a session with a list.
+    pub resources: Vec<policy::DomainPattern>,
     /// Extra sites that signed-in sessions may reach.
     pub also_home: Vec<policy::DomainPattern>,
     pub browser: browser::BrowserOptions,
@@ -210,7 +214,9 @@ impl Registry {
                 tracing::error!(%error, session = %session.id, "cannot destroy a jail");
             }
         }
+        self.keep_places(session).await;
         session.images.close();
+        super::egress_record::record_rest(session, &self.log).await;
         let about = session.event_subject();
         let event = Event::new(EventKind::SessionEnded, about).result(reason.as_str());
         if let Err(error) = self.log.append(&event).await {
@@ -296,7 +302,7 @@ fn ambiguous(id_or_name: &str) -> Fault {
 fn unknown(id_or_name: &str) -> Fault {
     let shown = audit::sanitize(id_or_name);
     Fault::outside_sessions(ErrorCode::UnknownSession, format!("there is no session {shown:?}"))
-        .hint("Open one with browser_open_session and use the session_id from its reply.")
+        .hint("Open one with browser_open_session and use the session_id from its reply. A restart of the server ends all sessions.")
 }
 
 #[cfg(test)]

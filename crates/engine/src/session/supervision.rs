@@ -37,7 +37,12 @@ impl Session {
             super::CredentialMode::Clean => SessionMode::Clean,
             super::CredentialMode::Operator => SessionMode::SignedIn,
         };
-        SessionContext { mode, domains: self.allowances.domains(), home: self.home.clone() }
+        SessionContext {
+            mode,
+            domains: self.allowances.domains(),
+            home: self.sites.home(),
+            allowlists: self.sites.navigation(),
+        }
     }
 
     pub fn last_location(&self) -> PageLocation {
@@ -113,7 +118,8 @@ impl Session {
         let Some(id) = self.paused_for() else { return Ok(()) };
         let message = "several actions in a row have failed, so the session waits for a person's guidance";
         Err(Fault::new(ErrorCode::SessionPaused { approval: id.to_string() }, message).hint(redacted!(
-            "Reading still works. browser_pending with pending_id {} tells what the person says; then go on.",
+            "Reading still works. browser_pending with pending_id {} returns the operator's answer; then continue. If nobody \
+             answers, the pause ends by itself.",
             id
         )))
     }

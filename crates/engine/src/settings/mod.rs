@@ -5,7 +5,7 @@ mod values;
 
 pub use credentials::{Credentials, KvServer, Sops, StandingGrant, StoreSettings};
 pub use values::{
-    Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
+    EgressMode, Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
     VaultBackend,
 };
 
@@ -97,7 +97,7 @@ pub struct Hitl {
     pub webhook: Webhook,
     /// Questions of one session per minute. Further ones are denied without asking.
     pub approvals_per_minute: u32,
-    /// Number of consecutive failures after which a session pauses for guidance (S4); 0 turns this off.
+    /// Number of consecutive failures after which a session pauses for guidance (S4); 0, the default, turns this off.
     pub failures_before_pause: u32,
 }
 
@@ -112,6 +112,39 @@ pub struct Webhook {
 #[derive(Clone, Debug)]
 pub struct Egress {
     pub hosts: Hosts,
+    /// Whether clean sessions reach every public site, or those of the two lists below.
+    pub mode: EgressMode,
+    /// Sites whose pages may be opened.
+    pub allow: Vec<DomainPattern>,
+    /// Sites that pages may load from, besides those whose pages may be opened.
+    pub allow_resources: Vec<DomainPattern>,
+    pub limits: EgressLimits,
+    pub upstream: UpstreamSettings,
+    /// A PEM file of certificate authorities that are trusted besides the machine's.
+    pub ca_file: Option<String>,
+}
+
+/// Limits of one session's traffic.
+#[derive(Clone, Debug)]
+pub struct EgressLimits {
+    pub max_connections: u32,
+    pub max_bytes_down: Size,
+    pub max_bytes_up: Size,
+    /// Per second and direction.
+    pub bandwidth: Size,
+    /// To one host.
+    pub requests_per_second: u32,
+}
+
+/// The proxy between this machine and the internet.
+#[derive(Clone, Debug)]
+pub struct UpstreamSettings {
+    /// `http://host:port` or `socks5://host:port`.
+    pub url: Option<String>,
+    /// A file of mode 0600 with `user:password`.
+    pub login_file: Option<String>,
+    /// A credential of the default tenant whose basic auth is the login.
+    pub credential: Option<String>,
 }
 
 #[derive(Clone, Debug)]
@@ -153,6 +186,11 @@ pub struct ScreenshotSettings {
     pub max_pixels: u32,
     /// Maximum number of kept images of a session.
     pub ring: u32,
+}
+
+/// Whether a text is the address of an upstream proxy.
+pub fn is_upstream_proxy(text: &str) -> bool {
+    egress::UpstreamProxy::parse(text).is_ok()
 }
 
 impl Config {

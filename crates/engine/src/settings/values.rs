@@ -73,6 +73,13 @@ pub enum Recording {
     Audit,
 }
 
+/// Which sites clean sessions reach (S4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EgressMode {
+    Open,
+    Allowlist,
+}
+
 /// Headless Chromium or a virtual display (S4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScreenKind {

@@ -16,13 +16,31 @@ pub(super) fn parent(choice: &CgroupChoice) -> Result<Option<(Version, Folders)>
     let read = |path: &str| fs::read_to_string(path).map_err(JailError::file("reading", Path::new(path)));
     let host = Host::parse(&read("/proc/self/mountinfo")?, &read("/proc/self/cgroup")?);
     let root = rustix::process::geteuid().is_root();
+    let found = usable_parent(&host, choice, root);
+    match found {
+        Err(error) if *choice == CgroupChoice::Auto && !root && host.version()? == Version::V1 => {
+            let made_by_root = CgroupChoice::Under(format!("/{}", name_for_user()).into());
+            // The first error says what to do.
+            usable_parent(&host, &made_by_root, root).map_err(|_| error)
+        }
+        found => found,
+    }
+    .map(Some)
+}
+
+fn usable_parent(host: &Host, choice: &CgroupChoice, root: bool) -> Result<(Version, Folders), JailError> {
     let (version, parent) = host.parent(choice, root)?;
     check_writable(version, &parent)?;
     if version == Version::V2 {
         check_within_reach(&host.common_ancestor(&parent.memory)?, &parent.memory)?;
         check_controllers(&parent.memory)?;
     }
-    Ok(Some((version, parent)))
+    Ok((version, parent))
+}
+
+/// The cgroup of version 1 that root makes once for an ordinary user.
+fn name_for_user() -> String {
+    format!("stockade-{}", rustix::process::geteuid().as_raw())
 }
 
 /// Where controllers are mounted, and which cgroup we are in.
@@ -201,13 +219,12 @@ const WITHOUT_LIMITS: &str =
     "To do without memory and CPU limits instead, set security.browser.container.weaker_limits: true";
 
 fn how_to_delegate(version: Version) -> String {
-    let user = rustix::process::geteuid().as_raw();
+    let (user, name) = (rustix::process::geteuid().as_raw(), name_for_user());
     let way = match version {
         Version::V2 => "Run: systemd-run --user --scope -p Delegate=yes stockade serve".to_owned(),
         Version::V1 => format!(
-            "Run once as root: for c in memory cpu pids; do mkdir -p /sys/fs/cgroup/$c/stockade-{user} && \
-             chown {user} /sys/fs/cgroup/$c/stockade-{user}; done; then set \
-             security.browser.container.cgroup_parent: /stockade-{user}"
+            "Run once as root: for c in memory cpu pids; do mkdir -p /sys/fs/cgroup/$c/{name} && \
+             chown {user} /sys/fs/cgroup/$c/{name}; done"
         ),
     };
     format!("{way}. {WITHOUT_LIMITS}")

@@ -77,7 +77,7 @@ fn copy_programs(tree: &Tree, options: &BuildOptions, browser: &Browser) -> Resu
     })?;
     let beside = Some(browser.folder.as_path());
 
-    browser.copy(tree, options.flavour)?;
+    browser.copy(tree)?;
     own.copy(tree, folder, beside)?;
     for library in browser.own_libraries()? {
         closure::of(&library)?.copy(tree, folder, beside)?;
@@ -165,6 +165,7 @@ fn clear_old(store: &Store, staging: &Staging, progress: &mut dyn FnMut(&str)) -
             progress(&format!("removing {}, which is old and unused", old.id));
             let away = staging.dir.join(&old.id);
             fs::rename(&old.dir, &away).map_err(TemplateError::file("removing", &old.dir))?;
+            old.forget_verified();
         }
     }
     Ok(())

@@ -39,13 +39,14 @@ pub(super) struct Browser {
 
 impl Browser {
     pub fn find(flavour: Flavour, given: Option<&Path>) -> Result<Browser, TemplateError> {
-        let known = match flavour {
-            Flavour::Headless => HEADLESS,
-            Flavour::Xvfb => FULL,
+        // Full Chromium runs headless too; its template is larger.
+        let known: &[&[&str]] = match flavour {
+            Flavour::Headless => &[HEADLESS, FULL],
+            Flavour::Xvfb => &[FULL],
         };
         let program = match given {
             Some(given) => Some(given.to_owned()),
-            None => known.iter().map(PathBuf::from).find(|path| path.is_file()),
+            None => known.concat().into_iter().map(PathBuf::from).find(|path| path.is_file()),
         };
         let program = program
             .and_then(|program| program.canonicalize().ok())
@@ -66,7 +67,7 @@ impl Browser {
 
     /// The program and what it reads from its own folder: resources, ICU's tables, V8's snapshots, one
     /// language, the libraries of its software renderer. No crash handler, no debug layers.
-    pub fn copy(&self, tree: &Tree, flavour: Flavour) -> Result<(), TemplateError> {
+    pub fn copy(&self, tree: &Tree) -> Result<(), TemplateError> {
         tree.program(&self.program, &self.path())?;
         let read = TemplateError::file("reading", &self.folder);
         let mut names: Vec<String> = fs::read_dir(&self.folder)
@@ -80,7 +81,7 @@ impl Browser {
             wanted(name)
                 && (!own_packs
                     || !name.ends_with(".pak")
-                    || is_headless_pack(name) == (flavour == Flavour::Headless))
+                    || is_headless_pack(name) == is_headless_shell(&self.name))
         });
         for name in names {
             tree.data(&self.folder.join(&name), &format!("{FOLDER}/{name}"))?;
@@ -113,6 +114,11 @@ fn wanted(name: &str) -> bool {
 
 fn is_library(name: &str) -> bool {
     ["libEGL.so", "libGLESv2.so", "libvk_swiftshader.so", "libvulkan.so.1"].contains(&name)
+}
+
+/// By name: `chromium-headless-shell`, `headless_shell` and `chrome-headless-shell`.
+fn is_headless_shell(program: &str) -> bool {
+    program.contains("headless")
 }
 
 fn is_headless_pack(name: &str) -> bool {

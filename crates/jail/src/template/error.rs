@@ -83,7 +83,9 @@ impl TemplateError {
     pub fn hint(&self) -> String {
         match self {
             TemplateError::ChromiumMissing { flavour: Flavour::Headless } => {
-                "Run: apt-get install chromium-headless-shell".to_owned()
+                "Run: apt-get install chromium-headless-shell (Fedora: dnf install chromium-headless; Arch: pacman \
+                 -S chromium); or name one that is here: stockade template build --browser FILE"
+                    .to_owned()
             }
             TemplateError::ChromiumMissing { flavour: Flavour::Xvfb } => {
                 "Run: apt-get install chromium".to_owned()

@@ -9,6 +9,7 @@ mod closure;
 mod error;
 mod fonts;
 mod manifest;
+mod stamp;
 mod tree;
 
 pub use error::{Difference, TemplateError};

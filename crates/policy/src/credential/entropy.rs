@@ -58,7 +58,7 @@ fn is_hex(token: &str) -> bool {
     digits > 0 && digits < token.len() && (one_case(b'a'..=b'f') || one_case(b'A'..=b'F'))
 }
 
-fn is_uuid(token: &str) -> bool {
+pub(super) fn is_uuid(token: &str) -> bool {
     let lengths: Vec<usize> = token.split('-').map(str::len).collect();
     lengths == [8, 4, 4, 4, 12] && token.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }

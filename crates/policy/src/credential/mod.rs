@@ -4,14 +4,18 @@
 
 mod card;
 mod entropy;
+mod labelled;
 mod vendors;
 
+pub use labelled::find_labelled;
 use regex::Regex;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 /// Only this many bytes of a text are searched.
 const SEARCHED_BYTES: usize = 256 * 1024;
+/// In bytes, with its line breaks.
+const LONGEST_PRIVATE_KEY: usize = 16 * 1024;
 
 /// The kind of credential that a text looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,11 +69,13 @@ pub fn detect(text: &str) -> Option<CredentialKind> {
 /// consists of one.
 pub fn find_all(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
-    for regex in [&PRIVATE_KEY_WHOLE, &WEB_TOKEN, &IN_URL] {
+    for regex in [&AGE_KEY, &WEB_TOKEN, &IN_URL] {
         found.extend(regex.find_iter(text).map(|hit| hit.range()));
     }
+    found.extend(private_keys(text));
     found.extend(vendors::find_all(text));
     found.extend(find_named(text));
+    found.extend(find_labelled(text));
     let mut from = 0;
     for part in text.split(|c: char| !entropy::is_token_char(c)) {
         // Skips the separator by its own length.
@@ -126,6 +132,18 @@ pub fn find_named(text: &str) -> Vec<Range<usize>> {
     hits.filter(|hit| entropy::is_mixed(hit.as_str())).map(|hit| hit.range()).collect()
 }
 
+/// Private keys with their content, up to their end. One without an end is masked as far as a key is long.
+fn private_keys(text: &str) -> impl Iterator<Item = Range<usize>> {
+    PRIVATE_KEY_BEGIN.find_iter(text).map(|begin| {
+        let mut limit = text.len().min(begin.end() + LONGEST_PRIVATE_KEY);
+        while !text.is_char_boundary(limit) {
+            limit -= 1;
+        }
+        let rest = &text[begin.end()..limit];
+        begin.start()..PRIVATE_KEY_END.find(rest).map_or(limit, |end| begin.end() + end.end())
+    })
+}
+
 fn truncate(text: &str) -> &str {
     let mut end = text.len().min(SEARCHED_BYTES);
     while !text.is_char_boundary(end) {
@@ -139,12 +157,10 @@ static PRIVATE_KEY: LazyLock<Regex> = LazyLock::new(|| {
         r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----|PuTTY-User-Key-File-\d|AGE-SECRET-KEY-1[A-Z0-9]{20}",
     )
 });
-/// With its content, up to its end or the end of the text.
-static PRIVATE_KEY_WHOLE: LazyLock<Regex> = LazyLock::new(|| {
-    pattern(
-        r"(?s)-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]{0,30}-----|\z)|AGE-SECRET-KEY-1[A-Z0-9]+",
-    )
-});
+static PRIVATE_KEY_BEGIN: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----"));
+static PRIVATE_KEY_END: LazyLock<Regex> = LazyLock::new(|| pattern(r"-----END [A-Z0-9 ]{0,30}-----"));
+static AGE_KEY: LazyLock<Regex> = LazyLock::new(|| pattern(r"AGE-SECRET-KEY-1[A-Z0-9]+"));
 static WEB_TOKEN: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"\beyJ[A-Za-z0-9_-]{8,}\.(?:eyJ)?[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"));
 /// `scheme://name:password@host`. The password has a digit, unlike the `pass` of examples.

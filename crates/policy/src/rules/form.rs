@@ -2,8 +2,8 @@
 
 use crate::lexicon::{Meaning, Meanings};
 use crate::rules::catalog::*;
-use crate::rules::navigate::is_same_site;
-use crate::rules::{Findings, Refusal, RuleContext, address, wording};
+use crate::rules::navigate::{check_blocked, is_same_site};
+use crate::rules::{Findings, RuleContext, address, wording};
 use crate::url::host_of;
 use crate::{ElementFacts, FormFacts};
 use url::Url;
@@ -115,9 +115,8 @@ pub(super) fn submit(
 /// Adds the findings for changing a choice in the element's form. A page may submit the form upon that, so a blocked
 /// domain is refused. It counts as no more: choosing a country at a checkout is not paying.
 pub(super) fn check_target(findings: &mut Findings, element: &ElementFacts, context: &RuleContext<'_>) {
-    let target = element.form.as_ref().and_then(|form| host_of(&form.action));
-    if let Some(host) = target.as_deref().filter(|host| context.domains.block(host)) {
-        findings.refuse(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
+    if let Some(form) = &element.form {
+        check_blocked(findings, &form.action, context);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Navigation: to the same domain, a new one, a sensitive one, or a blocked one.
 
-use crate::Facts;
 use crate::domains::first_match;
 use crate::rules::catalog::*;
 use crate::rules::{Findings, Refusal, RuleContext, address, form};
 use crate::url::host_of;
+use crate::{Endpoint, Facts};
 use url::Url;
 
 /// First labels of hosts that S1's rule treats as sensitive.
@@ -33,9 +33,7 @@ pub(super) fn to(findings: &mut Findings, address: &str, facts: &Facts, context:
     if let Some((fact, value)) = find_sensitive(&url, host, context) {
         findings.add(&NAVIGATE_SENSITIVE, &[(fact, &value)]);
     }
-    if context.domains.block(host) {
-        findings.refuse(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
-    }
+    check_blocked(findings, address, context);
     form::check_destroying(findings, "url", address);
     let first = host.split('.').next().unwrap_or_default();
     if url.scheme() == "https" && SENSITIVE_FIRST_LABELS.contains(&first) && host.len() > first.len() {
@@ -43,7 +41,9 @@ pub(super) fn to(findings: &mut Findings, address: &str, facts: &Facts, context:
     }
     match host_of(&facts.page_url) {
         // The sites of a signed-in session are not new to it.
-        _ if context.domains.is_home(host) => findings.add(&NAVIGATE_SAME, &[("domain", host)]),
+        _ if Endpoint::of(address).is_some_and(|endpoint| context.domains.is_home(&endpoint)) => {
+            findings.add(&NAVIGATE_SAME, &[("domain", host)]);
+        }
         Some(page) if is_same_site(&page, host) => findings.add(&NAVIGATE_SAME, &[("domain", host)]),
         Some(page) => findings.add(&NAVIGATE_NEW, &[("domain", host), ("page domain", &page)]),
         None => findings.add(&NAVIGATE_NEW, &[("domain", host)]),
@@ -61,12 +61,18 @@ pub(super) fn link(findings: &mut Findings, href: &str, facts: &Facts, context: 
             findings.add(&CLICK_LINK_SENSITIVE, &[("href", href), (fact, &value)]);
         }
     }
-    if context.domains.block(host) {
-        findings.refuse(&BLOCKED, Refusal::BlockedDomain, &[("domain", host)]);
-    }
+    check_blocked(findings, href, context);
     match host_of(&facts.page_url) {
         Some(page) if is_same_site(&page, host) => findings.add(&CLICK_LINK, &[("href", href)]),
         _ => findings.add(&CLICK_LINK_NEW, &[("href", href)]),
+    }
+}
+
+/// Refuses an address that the session's lists do not have. The evidence names host, and scheme and port unless they are
+/// the usual ones: that is what an operator is asked to add.
+pub(super) fn check_blocked(findings: &mut Findings, address: &str, context: &RuleContext<'_>) {
+    if let Some(endpoint) = Endpoint::of(address).filter(|endpoint| context.domains.block(endpoint)) {
+        findings.refuse(&BLOCKED, Refusal::BlockedDomain, &[("domain", &endpoint.to_string())]);
     }
 }
 

@@ -46,9 +46,14 @@ fn words_are_found_however_a_page_writes_them() {
 
 const TOKEN: &str = "s%3Aq7/Zk+9?&Lm\"2 <Xw>~Tb-uV_e4'RñC0\\yH8";
 
+fn with_secrets<'a>(secrets: impl IntoIterator<Item = &'a str>) -> PhraseSet {
+    let secrets: Vec<Secret> = secrets.into_iter().map(|secret| Secret::new(secret.to_owned())).collect();
+    PhraseSet::default().with_secrets(&secrets)
+}
+
 #[test]
 fn secrets_are_found_in_every_writing() {
-    let words = PhraseSet::default().with_secrets([TOKEN]);
+    let words = with_secrets([TOKEN]);
     let percent = |keeps: fn(u8) -> bool| -> String {
         let one = |byte: u8| if keeps(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
         TOKEN.bytes().map(one).collect()
@@ -96,29 +101,24 @@ fn secrets_are_found_in_every_writing() {
 }
 
 #[test]
-fn every_part_of_twelve_characters_is_found_and_a_short_secret_whole() {
+fn a_secret_is_found_whole_whatever_stands_between_its_characters() {
     let token = "s%3AjWk2-9fQx_7Lm.Zt4/Rb8+Vn3=Yc6";
-    let words = PhraseSet::default().with_secrets([token, "hunter2", "x9"]);
-    for start in 0..=token.len() - 12 {
-        let text = format!("({})", &token[start..start + 12]);
-        let found = found_in(&words, &text);
-        assert!(found.len() == 1 && found[0].len() >= 12, "{text}: {found:?}");
+    let words = with_secrets([token, "hunter2", "x9"]);
+    for separator in ["\0", " ", "-", ".", "\n", "|", "\u{200b}", " * "] {
+        let spread: Vec<String> = token.chars().map(String::from).collect();
+        let text = format!("({})", spread.join(separator));
+        assert_eq!(found_in(&words, &text).len(), 1, "{text}");
     }
-    for (text, expected) in [
-        ("my hunter2!", vec!["hunter2"]),
-        ("hun\nter2", vec!["hun\nter2"]),
-        ("hunter", vec![]),
-        ("x9 x99 ax9", vec!["x9"]),
-        // In base64, with "me:" before it.
-        ("bWU6aHVudGVyMg==", vec!["aHVudGVyMg=="]),
-    ] {
-        assert_eq!(found_in(&words, text), expected, "{text}");
+    for length in 1..token.len() {
+        assert_eq!(found_in(&words, &token[..length.min(token.len() - 2)]), [""; 0]);
     }
+    // Too short to be compared.
+    assert_eq!(found_in(&words, "my hunter2! x9 bWU6aHVudGVyMg=="), [""; 0]);
 }
 
 #[test]
 fn words_and_secrets_go_together() {
-    let both = PhraseSet::new(["Zebra crossing"]).with_secrets(["hunter2-hunter2"]);
+    let both = PhraseSet::new(["Zebra crossing"]).with_secrets_of(&with_secrets(["hunter2-hunter2"]));
     let shared = PhraseSet::new(["other words"]).with_secrets_of(&both);
     let text = "zebra crossing, other words, hunter2%2dhunter2";
     assert_eq!(found_in(&both, text), ["zebra crossing", "hunter2%2dhunter2"]);
@@ -140,15 +140,15 @@ fn a_search_costs_the_length_of_the_text_and_the_parts_are_bounded() {
     let secrets = noise(60_000);
     let mut all: Vec<&str> = (0..50).map(|n| &secrets[n * 1000..(n + 1) * 1000]).collect();
     all.extend((2..12).map(|length| &secrets[50_000..50_000 + length]));
-    let words = PhraseSet::default().with_secrets(all);
+    let words = with_secrets(all);
     assert!(!words.is_too_large());
     let work_of = |text: &str| crate::work::work_of(|| assert!(!words.is_in(text)));
     let text = "%7%A9&#\\ 1234567890 ".repeat(5_000);
     let (short, long) = (work_of(&text[..text.len() / 10]), work_of(&text));
     assert!(long <= short * 11, "{short} steps, then {long}");
-    // A sieve, a lookup for each of eleven lengths, and what a lookup has to step over.
-    assert!(long <= 40 * text.len(), "{long} steps for {} bytes", text.len());
-    let large = noise(200_000);
-    assert!(PhraseSet::default().with_secrets([large.as_str()]).is_too_large());
-    assert!(!PhraseSet::new([large.as_str()]).is_too_large());
+    // A sieve and a lookup for each length, in each of the ways in which the text is read.
+    assert!(long <= 100 * text.len(), "{long} steps for {} bytes", text.len());
+    let large = noise(2_000_000);
+    assert!(PhraseSet::new([large.as_str()]).is_too_large());
+    assert!(!PhraseSet::new([&large[..200_000]]).is_too_large());
 }

@@ -136,7 +136,7 @@ impl Jail {
         let way_out = UnixListener::from_std(prepared.egress).unwrap();
         let hosts = egress::HostMap::parse(hosts.iter().map(|(host, to)| (*host, to.clone()))).unwrap();
         let rules = Arc::new(egress::Rules::new(hosts));
-        let egress = egress::serve(way_out, rules, egress::Options::default());
+        let egress = egress::serve(way_out, rules, egress::Options::default(), None);
         prepared.cdp.set_nonblocking(true).unwrap();
         let listener = UnixListener::from_std(prepared.cdp).unwrap();
         let tunnel = Arc::new(Tunnel::new(listener, signer.clone(), "bench/bench".into(), id.to_string()));

@@ -16,6 +16,7 @@ mod decisions;
 mod gating;
 mod jailed;
 mod link;
+mod proxying;
 mod records;
 mod snapshots;
 
@@ -23,7 +24,8 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const PARTS: [&str; 9] = ["open", "go", "act", "gate", "pictures", "read", "grow", "decide", "size"];
+const PARTS: [&str; 10] =
+    ["open", "go", "act", "gate", "proxy", "pictures", "read", "grow", "decide", "size"];
 const OPENINGS: usize = 21;
 const CALLS: usize = 2_000;
 /// Pages of the manual whose snapshots are timed, and whose replies are measured.
@@ -34,6 +36,11 @@ const PICTURES: usize = 15;
 const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
 const JOURNEYS: usize = 41;
+/// Transfers through each proxy, the bytes of one alone and of each of a hundred, and small requests.
+const TRANSFERS: usize = 7;
+const ONE_STREAM: usize = 128 << 20;
+const OF_A_HUNDRED: usize = 1 << 20;
+const REQUESTS: usize = 1_000;
 /// Actions of each of ten sessions.
 const RECORDED: usize = 30;
 /// Between two actions, as an agent would: a jail has half a processor, in periods of a quarter of a second, and without
@@ -64,6 +71,9 @@ fn main() -> ExitCode {
         }
         if wanted("gate") {
             gate().await;
+        }
+        if wanted("proxy") {
+            proxying().await;
         }
         if wanted("pictures") {
             pictures().await;
@@ -104,7 +114,7 @@ async fn openings() {
         signed_in.push(stockade.time_to_open_signed_in().await);
     }
     let (clean, signed_in) = (median(&mut clean[1..]), median(&mut signed_in[1..]));
-    line("cold open, signed in", signed_in, "cold open, clean", clean, 1.3);
+    line("cold open, sealed login", signed_in, "cold open, clean", clean, 1.3);
     stockade.stop().await;
 }
 
@@ -203,6 +213,48 @@ async fn gate() {
     let (ours, bare) = (median(&mut ours[1..]), median(&mut bare[1..]));
     line("the gate, of an allowed click", ours.saturating_sub(bare), "that click, whole", ours, 0.15);
     gated.stop().await;
+}
+
+/// Bytes a second through the egress proxy, and what an intercepted request waits longer, against tinyproxy.
+async fn proxying() {
+    use proxying::Way;
+    let proxies = proxying::Proxies::start().await;
+    let ways = [Way::Tinyproxy, Way::Tunnel, Way::Intercepted];
+    for (streams, count) in [(1, ONE_STREAM), (100, OF_A_HUNDRED)] {
+        let mut times: [Vec<Duration>; 3] = Default::default();
+        for _ in 0..=TRANSFERS {
+            for (way, times) in ways.into_iter().zip(&mut times) {
+                times.push(proxies.fetch(way, streams, count).await);
+            }
+        }
+        let rate = |time: Duration| (streams * count) as f64 / 1e6 / time.as_secs_f64();
+        let [peer, tunnel, intercepted] = times.map(|mut times| rate(median(&mut times[1..])));
+        for (what, ours) in [("tunnel", tunnel), ("intercepted", intercepted)] {
+            let (what, ratio) = (format!("proxy, {what}, streams: {streams}"), ours / peer);
+            tell(&format!(
+                "{what:<36} {ours:>7.0} MB/s   tinyproxy              {peer:>7.0} MB/s   ratio {ratio:.3}"
+            ));
+        }
+    }
+    let mut connections = Vec::new();
+    for way in ways {
+        connections.push(proxies.connect(way).await);
+    }
+    let mut times: [Vec<Duration>; 3] = Default::default();
+    for _ in 0..REQUESTS {
+        for ((way, connection), times) in ways.into_iter().zip(&mut connections).zip(&mut times) {
+            times.push(proxies.small_request(way, connection).await);
+        }
+    }
+    let [peer, tunnel, intercepted] = times.map(|mut times| median(&mut times[REQUESTS / 10..]));
+    for (what, time) in [("tunnel", tunnel), ("intercepted", intercepted)] {
+        let added = (time.as_secs_f64() - peer.as_secs_f64()) * 1e3;
+        tell(&format!(
+            "request, {what:<27} {:>8.3} ms   tinyproxy              {:>8.3} ms   added {added:.3} ms",
+            time.as_secs_f64() * 1e3,
+            peer.as_secs_f64() * 1e3,
+        ));
+    }
 }
 
 /// How fast events become durable, and what the two of an allowed click add to it.

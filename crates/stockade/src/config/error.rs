@@ -62,13 +62,22 @@ impl ConfigError {
         }
     }
 
+    /// Whether a flag of the command line caused it.
+    pub fn is_of_flag(&self) -> bool {
+        matches!(self.origin(), Some(ValueOrigin::Flag(_)))
+    }
+
     pub fn line(&self) -> Option<usize> {
+        self.origin().and_then(ValueOrigin::line)
+    }
+
+    fn origin(&self) -> Option<&ValueOrigin> {
         match self {
             ConfigError::UnknownKey { origin, .. }
             | ConfigError::Value { origin, .. }
             | ConfigError::DuplicateKey { origin, .. }
             | ConfigError::Malformed { origin, .. }
-            | ConfigError::Disabled { origin } => origin.line(),
+            | ConfigError::Disabled { origin } => Some(origin),
             _ => None,
         }
     }

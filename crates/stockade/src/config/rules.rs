@@ -31,7 +31,7 @@ fn rule(number: usize, node: &Node) -> Result<CustomRule, String> {
         text.map(|text| Some(text.to_owned()))
             .ok_or_else(|| format!("a rule's '{key}' of 1 to {LONGEST_TEXT} bytes"))
     };
-    let risk = text("risk")?.and_then(|risk| Risk::parse(&risk));
+    let risk = text("risk")?.and_then(|risk| Risk::parse(&risk.to_ascii_lowercase()));
     let written = RuleDefinition {
         name: text("name")?.unwrap_or_else(|| format!("rule {number}")),
         tools: field(fields, "tools").map_or(Ok(Vec::new()), texts)?,
@@ -149,14 +149,14 @@ mod tests {
     use crate::config::yaml::parse;
     use policy::{Action, Click, Facts, Policy, SessionMode, Target};
 
-    /// S1's three example rules.
+    /// S1's three example rules. The levels are written in capitals, as S1 writes them.
     const S1: &str = r#"
 - tools: [browser_navigate]
-  risk: medium
+  risk: MEDIUM
   conditions: [{param: url, matches: '^https://(mail|admin|settings)\.'}]
   description: Sensitive domain navigation
 - tools: [browser_click]
-  risk: high
+  risk: HIGH
   conditions: [{param: name, matches: '(?i)(delete|remove|revoke)'}]
   description: Destructive button clicks
 - tools: [browser_type]

@@ -7,11 +7,12 @@ use crate::config::reader::{ReadSection, Section};
 use crate::config::rules::rules;
 use crate::config::values::{
     boolean, choice, domains, fraction, hosts, https_address, loopback_address, number, optional, seconds,
-    size, text, webhook,
+    size, text, upstream_proxy, webhook,
 };
 use engine::settings::{
-    Anchor, Audit, Config, Container, Credentials, Egress, Hitl, Hosts, Network, PictureFormat, Recording,
-    ScreenKind, ScreenshotSettings, Seconds, Server, Size, SnapshotSettings, Webhook,
+    Anchor, Audit, Config, Container, Credentials, Egress, EgressLimits, EgressMode, Hitl, Hosts, Network,
+    PictureFormat, Recording, ScreenKind, ScreenshotSettings, Seconds, Server, Size, SnapshotSettings,
+    UpstreamSettings, Webhook,
 };
 use policy::{ImageFormat, RiskResponse, RiskResponses};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -28,12 +29,15 @@ impl ReadSection for Config {
         let enabled = s.get("enabled", true, boolean);
         // Deprecated in S3: a browser always runs in a jail.
         s.get_unused("runtime_required", true, boolean);
+        let max_session_minutes = s.get("max_session_minutes", 60, number(1..=DAY / 60));
+        let longest = max_session_minutes * 60;
         let config = Config {
             enabled,
-            session_timeout: s.get("session_timeout", Seconds(300), seconds(1..=DAY)),
+            max_session_minutes,
+            // The default gives way to the maximum; a time that was set has to fit.
+            session_timeout: s.get("session_timeout", Seconds(longest.min(300)), seconds(1..=DAY)),
             max_actions_per_session: s.get("max_actions_per_session", 100, number(1..=1_000_000)),
             max_concurrent_sessions: s.get("max_concurrent_sessions", 5, number(1..=1000)),
-            max_session_minutes: s.get("max_session_minutes", 60, number(1..=DAY / 60)),
             action_timeout: s.get("action_timeout", Seconds(30), seconds(1..=120)),
             health_interval: s.get("health_interval", Seconds(15), seconds(1..=3600)),
             recording: s.get("recording", Recording::Transient, choice),
@@ -60,12 +64,11 @@ impl ReadSection for Config {
             credentials: s.section("credentials", Credentials::read),
             snapshot: s.section("snapshot", SnapshotSettings::read),
             hitl: s.section("hitl", Hitl::read),
-            egress: s.section("egress", |s| Egress { hosts: s.get("hosts", Hosts::default(), hosts) }),
+            egress: s.section("egress", Egress::read),
             server: s.section("server", Server::read),
             audit: s.section("audit", Audit::read),
             screenshot: s.section("screenshot", ScreenshotSettings::read),
         };
-        let longest = config.max_session_minutes * 60;
         if config.session_timeout.0 > longest {
             s.report_conflict(
                 "session_timeout",
@@ -129,8 +132,44 @@ impl ReadSection for Hitl {
             webhook: s.section("webhook", Webhook::read),
             approval_timeout: s.get("approval_timeout", Seconds(30), seconds(1..=3600)),
             approvals_per_minute: s.get("approvals_per_minute", 5, number(1..=60)),
-            failures_before_pause: s.get("failures_before_pause", 3, number(0..=100)),
+            failures_before_pause: s.get("failures_before_pause", 0, number(0..=100)),
         }
+    }
+}
+
+impl ReadSection for Egress {
+    fn read(s: &mut Section) -> Egress {
+        let large = Size::mib(1024 * 1024);
+        let egress = Egress {
+            hosts: s.get("hosts", Hosts::default(), hosts),
+            mode: s.get("mode", EgressMode::Open, choice),
+            allow: s.get("allow", Vec::new(), domains),
+            allow_resources: s.get("allow_resources", Vec::new(), domains),
+            limits: EgressLimits {
+                max_connections: s.get("max_connections", 256, number(8..=4096)),
+                max_bytes_down: s.get("max_bytes_down", Size::mib(8 * 1024), size(Size::kib(64)..=large)),
+                max_bytes_up: s.get("max_bytes_up", Size::mib(1024), size(Size::kib(64)..=large)),
+                bandwidth: s.get("bandwidth", Size::mib(128), size(Size::kib(16)..=large)),
+                requests_per_second: s.get("requests_per_second", 200, number(1..=100_000)),
+            },
+            upstream: UpstreamSettings {
+                url: s.get("upstream", None, optional(upstream_proxy)),
+                login_file: s.get("upstream_login_file", None, optional(absolute_path)),
+                credential: s.get("upstream_credential", None, optional(credential_id)),
+            },
+            ca_file: s.get("ca_file", None, optional(absolute_path)),
+        };
+        let UpstreamSettings { url, login_file, credential } = &egress.upstream;
+        if url.is_none() && (login_file.is_some() || credential.is_some()) {
+            s.report_conflict("upstream", "an address, because there is a login for it,".to_owned());
+        }
+        if login_file.is_some() && credential.is_some() {
+            s.report_conflict(
+                "upstream_credential",
+                "absent, because 'upstream_login_file' is set,".to_owned(),
+            );
+        }
+        egress
     }
 }
 
@@ -210,6 +249,12 @@ pub(super) fn absolute_path(node: &crate::config::yaml::Node) -> Result<String, 
     let expected = "an absolute path";
     let path = text(4096, |_| true, expected)(node)?;
     if path.starts_with('/') { Ok(path) } else { Err(expected.to_owned()) }
+}
+
+/// The name of a stored credential.
+fn credential_id(node: &crate::config::yaml::Node) -> Result<String, String> {
+    let expected = "the name of a credential";
+    text(256, |c| !c.is_whitespace(), expected)(node)
 }
 
 /// A path below the cgroup mount. It becomes part of file names, so `..` is refused.

@@ -79,6 +79,23 @@ fn entry<'l>(loaded: &'l LoadedConfig, key: &str) -> &'l Setting {
 }
 
 #[test]
+fn the_default_session_timeout_gives_way_to_a_shorter_maximum() {
+    for (text, seconds) in [
+        ("max_session_minutes: 4", 240),
+        ("max_session_minutes: 1", 60),
+        ("max_session_minutes: 90", 300),
+        ("max_session_minutes: 4\n    session_timeout: 200", 200),
+    ] {
+        let folder = Folder::new();
+        let file = folder.write("a.yaml", format!("security:\n  browser:\n    {text}\n"));
+        let loaded = load(&ConfigPaths { flag: Some(file), ..ConfigPaths::default() }, &[]).unwrap();
+        assert_eq!(loaded.config.session_timeout.0, seconds, "{text}");
+        let shown = loaded.settings.iter().find(|one| one.key == "security.browser.session_timeout").unwrap();
+        assert_eq!(shown.value, seconds, "{text}");
+    }
+}
+
+#[test]
 fn the_file_in_s1_is_accepted_with_its_values() {
     let loaded = load_text(S1, &[]).unwrap();
     let config = &loaded.config;
@@ -121,6 +138,16 @@ fn every_key_has_the_default_of_the_design() {
         ("server.listen", "\"127.0.0.1:7700\""),
         ("server.open", "false"),
         ("egress.hosts", "{}"),
+        ("egress.mode", "\"open\""),
+        ("egress.allow", "[]"),
+        ("egress.allow_resources", "[]"),
+        ("egress.max_connections", "256"),
+        ("egress.max_bytes_down", "\"8g\""),
+        ("egress.max_bytes_up", "\"1g\""),
+        ("egress.bandwidth", "\"128m\""),
+        ("egress.requests_per_second", "200"),
+        ("egress.upstream", "null"),
+        ("egress.ca_file", "null"),
         ("credentials.vault_backend", "\"store\""),
         ("credentials.auto_inject", "true"),
         ("credentials.standing", "[]"),
@@ -214,7 +241,7 @@ fn each_bad_file_is_refused_with_a_code_a_key_and_a_line() {
         ("session_timeout: [300]", "config_value", "session_timeout", 3),
         ("session_timeout: 99999999999999999999", "config_value", "session_timeout", 3),
         ("session_timeout: 3601", "config_value", "session_timeout", 3),
-        ("max_session_minutes: 4", "config_value", "session_timeout", 0),
+        ("max_session_minutes: 4\nsession_timeout: 241", "config_value", "session_timeout", 4),
         ("max_actions_per_session: 1e3", "config_value", "max_actions_per_session", 3),
         ("max_concurrent_sessions: 0", "config_value", "max_concurrent_sessions", 3),
         ("action_timeout: 121", "config_value", "action_timeout", 3),
@@ -282,6 +309,14 @@ fn each_bad_file_is_refused_with_a_code_a_key_and_a_line() {
         ("egress: {hosts: {shop.test: 127.0.0.1}}", "config_value", "egress.hosts", 3),
         ("egress: {hosts: {shop.test: \"127.0.0.1:0\"}}", "config_value", "egress.hosts", 3),
         ("egress: {hosts: {\"*.test\": \"127.0.0.1:80\"}}", "config_value", "egress.hosts", 3),
+        ("egress: {mode: closed}", "config_value", "egress.mode", 3),
+        ("egress: {allow: [\"*\"]}", "config_value", "egress.allow", 3),
+        ("egress: {allow_resources: [\"https://a.test/path\"]}", "config_value", "egress.allow_resources", 3),
+        ("egress: {requests_per_second: 0}", "config_value", "egress.requests_per_second", 3),
+        ("egress: {bandwidth: 1k}", "config_value", "egress.bandwidth", 3),
+        ("egress: {upstream: \"proxy:3128\"}", "config_value", "egress.upstream", 3),
+        ("egress: {upstream: \"http://me:secret@proxy:3128\"}", "config_value", "egress.upstream", 3),
+        ("egress: {ca_file: ca.pem}", "config_value", "egress.ca_file", 3),
         ("server: {listen: \"0.0.0.0:7700\"}", "config_value", "server.listen", 3),
         ("server: {listen: \"192.168.1.2:7700\"}", "config_value", "server.listen", 3),
         ("server: {listen: localhost}", "config_value", "server.listen", 3),
@@ -296,6 +331,7 @@ fn each_bad_file_is_refused_with_a_code_a_key_and_a_line() {
         let first = &errors.first;
         assert_eq!(first.code().to_string(), *code, "{text}: {first}");
         assert_eq!(first.line().unwrap_or(0), *line, "{text}: {first}");
+        assert!(!first.to_string().contains("me:secret"), "a login is printed: {first}");
         if !key.is_empty() {
             assert_eq!(first.key(), Some(format!("security.browser.{key}").as_str()), "{text}");
         }

@@ -2,7 +2,7 @@
 
 use crate::config::yaml::{Node, NodeContent};
 use engine::settings::{
-    Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
+    EgressMode, Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
     VaultBackend,
 };
 use policy::{DomainPattern, ImageFormat, RiskResponse, is_host_name};
@@ -76,6 +76,8 @@ macro_rules! choice {
 choice!(Recording { "off" => Recording::Off, "transient" => Recording::Transient, "audit" => Recording::Audit });
 
 choice!(ScreenKind { "headless" => ScreenKind::Headless, "xvfb" => ScreenKind::Xvfb });
+
+choice!(EgressMode { "open" => EgressMode::Open, "allowlist" => EgressMode::Allowlist });
 
 choice!(Network { "isolated" => Network::Isolated });
 
@@ -222,7 +224,9 @@ const LONGEST_LIST: usize = 1000;
 
 pub fn domains(node: &Node) -> Result<Vec<DomainPattern>, String> {
     let expected = || {
-        format!("a list of at most {LONGEST_LIST} host names, such as example.org, *.example.org or admin.*,")
+        format!(
+            "a list of at most {LONGEST_LIST} host names, such as example.org, *.example.org, admin.* or https://example.org:8443,"
+        )
     };
     match &node.content {
         _ if node.is_null() => Ok(Vec::new()),
@@ -266,6 +270,14 @@ pub fn webhook(node: &Node) -> Result<String, String> {
         .filter(|url| url.as_str().len() <= 2048)
         .map(String::from)
         .ok_or_else(|| "an http:// or https:// address without a user name".to_owned())
+}
+
+/// A proxy's address. Its login is elsewhere: people copy, share and commit configurations.
+pub fn upstream_proxy(node: &Node) -> Result<String, String> {
+    scalar(node)
+        .filter(|text| text.len() <= 512 && engine::settings::is_upstream_proxy(text))
+        .map(str::to_owned)
+        .ok_or_else(|| "http://host:port or socks5://host:port, without a user name,".to_owned())
 }
 
 /// A base URL without a path: the console's cookies apply to the whole host.

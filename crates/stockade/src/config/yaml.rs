@@ -5,6 +5,7 @@
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, options};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -55,13 +56,22 @@ impl Node {
             NodeContent::List(_) => "a list".to_owned(),
             NodeContent::Map(_) => "a map".to_owned(),
             NodeContent::Scalar { .. } if self.is_null() => "empty".to_owned(),
-            NodeContent::Scalar { text, .. } if text.chars().count() > LONGEST => {
+            NodeContent::Scalar { text, .. } => {
+                let text = hide_login(text);
+                if text.chars().count() <= LONGEST {
+                    return format!("'{}'", text.escape_debug());
+                }
                 let start: String = text.chars().take(LONGEST).collect();
                 format!("'{}…'", start.escape_debug())
             }
-            NodeContent::Scalar { text, .. } => format!("'{}'", text.escape_debug()),
         }
     }
+}
+
+/// An address without the user name and password in it: errors are printed and logged.
+fn hide_login(text: &str) -> Cow<'_, str> {
+    let parts = text.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.rsplit_once('@')?.1)));
+    parts.map_or(Cow::Borrowed(text), |(scheme, host)| Cow::Owned(format!("{scheme}://…@{host}")))
 }
 
 /// Reads a document as JSON; unquoted numbers and booleans keep their type.

@@ -1,8 +1,10 @@
-//! The checks: kernel, runtime, disk, memory, port.
+//! The checks: kernel, runtime, disk, memory, logins, port.
 
 use super::{Check, Verdict};
 use crate::config::Config;
 use engine::error::Fault;
+use engine::logins::Logins;
+use engine::settings::VaultBackend;
 use engine::state::{self, State};
 use error_code::ErrorCode;
 use jail::{Finding, Outcome, RuntimeBackend};
@@ -80,6 +82,45 @@ pub fn memory() -> Check {
         );
     }
     Check::good("memory", "logins in memory reach no swap and no core file")
+}
+
+/// Whether every stored login is sealed. A vault that is not ours is not opened for this.
+pub fn sealing(config: &Config, state: &State) -> Check {
+    let name = "logins";
+    if config.credentials.vault_backend != VaultBackend::Store || !state.vault_database().exists() {
+        return Check::good(name, "no logins of our own store to look at");
+    }
+    let unsealed = match unsealed_logins(config, state) {
+        Ok(unsealed) => unsealed,
+        Err(fault) => return Check::bad(name, fault),
+    };
+    if unsealed.is_empty() {
+        return Check::good(name, "all stored logins are sealed: browsers get placeholders");
+    }
+    Check::hint(
+        name,
+        format!("not sealed, so the browser holds the secrets: {}", unsealed.join(", ")),
+        "Store them without `sealed: false`, if their sites allow it.",
+    )
+}
+
+/// Ids of stored logins with `sealed: false`.
+fn unsealed_logins(config: &Config, state: &State) -> Result<Vec<String>, Fault> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Fault::io(ErrorCode::Internal, "cannot start", &error))?;
+    runtime.block_on(async {
+        let logins = Logins::for_command(&config.credentials, state)?;
+        let tenant = engine::storage::default_scope()?.tenant;
+        let mut unsealed = Vec::new();
+        for one in logins.vault()?.list(&tenant).await? {
+            if !logins.vault()?.outline(&tenant, &one.id).await?.is_sealed {
+                unsealed.push(one.id.to_string());
+            }
+        }
+        Ok(unsealed)
+    })
 }
 
 pub fn port(config: &Config, state: &State) -> Check {

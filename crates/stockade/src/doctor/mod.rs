@@ -65,6 +65,7 @@ pub fn examine(
     checks.extend(checks::runtime(backend));
     checks.extend(checks::disk(state));
     checks.push(checks::memory());
+    checks.push(checks::sealing(config, state));
     checks.push(checks::port(config, state));
     checks
 }

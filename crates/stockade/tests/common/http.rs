@@ -32,8 +32,9 @@ pub fn answer(mut stream: TcpStream) -> (u16, Value) {
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{text}"));
     let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
-    // Chunks have lines with their lengths between them; the JSON is the line that is one.
-    let json = body.lines().find(|line| line.starts_with(['{', '['])).unwrap_or("null");
+    // Chunks have lines with their lengths between them; the JSON is the line, or the event, that is one.
+    let mut lines = body.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
+    let json = lines.find(|line| line.starts_with(['{', '['])).unwrap_or("null");
     let json: Value = serde_json::from_str(json).unwrap_or_else(|_| panic!("{text}"));
     for error in [&json, &json["error"]] {
         if error["code"].is_string() {

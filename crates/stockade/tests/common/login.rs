@@ -84,8 +84,7 @@ impl Home {
         // A command that refuses before it reads has hung up.
         drop(child.stdin.take().unwrap().write_all(lines.as_bytes()));
         let done = child.wait_with_output().unwrap();
-        let value: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
-        (done.status.code().unwrap(), value)
+        (done.status.code().unwrap(), crate::common::parse_reply(&done))
     }
 
     /// The same as the operator whom [`Home::set_password`] made.

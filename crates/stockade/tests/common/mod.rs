@@ -4,6 +4,9 @@
 pub mod approval_fixture;
 pub mod chromium;
 pub mod django;
+pub mod echo_search;
+pub mod echo_site;
+pub mod echo_ways;
 pub mod grant_issuer;
 pub mod http;
 pub mod jails;
@@ -12,10 +15,12 @@ pub mod machine;
 pub mod operator;
 pub mod operator_browser;
 pub mod recorder;
+pub mod sealed_app;
 pub mod seen;
 pub mod site;
 pub mod table;
 pub mod terminal;
+pub mod tls_site;
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -45,7 +50,7 @@ pub fn build_template(folder: &Path, display: &str) -> String {
         .env("STOCKADE_TEMPLATES", folder)
         .output()
         .unwrap();
-    let answer: Value = serde_json::from_slice(&built.stdout).unwrap_or_else(|_| panic!("{built:?}"));
+    let answer = parse_reply(&built);
     let id = answer["template"]["id"].as_str().unwrap_or_else(|| panic!("{answer}")).to_owned();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -122,10 +127,10 @@ impl Home {
         command
     }
 
-    /// Runs a command to its end; its exit code and its JSON.
+    /// Runs a command to its end; its exit code and what [`parse_reply`] makes of its JSON.
     pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let done = self.command(arguments).arg("--json").output().unwrap();
-        let value: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+        let value = parse_reply(&done);
         if value["error"].is_object() {
             known(value["error"].clone());
         }
@@ -143,11 +148,30 @@ impl Home {
     }
 
     pub fn serve(&self, arguments: &[&str]) -> Server {
+        self.serve_at("127.0.0.1:0", arguments)
+    }
+
+    pub fn serve_at(&self, address: &str, arguments: &[&str]) -> Server {
+        let mut all = vec!["serve", "--demo", "--listen", address, "--json"];
+        all.extend(arguments);
+        Server::start(self.command(&all))
+    }
+
+    /// The same with a detailed log in a file.
+    pub fn serve_logging(&self, arguments: &[&str], log: &Path) -> Server {
         let mut all = vec!["serve", "--demo", "--listen", "127.0.0.1:0", "--json"];
         all.extend(arguments);
-        let mut child = self.command(&all).stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        let mut command = self.command(&all);
+        command.env("STOCKADE_LOG", "debug").stderr(std::fs::File::create(log).unwrap());
+        Server::start(command)
+    }
+}
+
+impl Server {
+    fn start(mut command: Command) -> Server {
+        let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
         let mut output = BufReader::new(child.stdout.take().unwrap());
-        let banner = read_json(&mut output);
+        let banner = data_of(read_json(&mut output));
         assert_eq!(banner["serving"], true, "{banner}");
         Server { child, banner, output }
     }
@@ -158,6 +182,29 @@ impl Drop for Home {
         // An instance folder that is still there is for the tests about leftovers to find, not for this.
         drop(std::fs::remove_dir_all(self.runtime()));
     }
+}
+
+/// The JSON that a command printed: its data, or for a failure its data and the `error` beside it.
+pub fn parse_reply(done: &std::process::Output) -> Value {
+    let reply: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
+    assert_eq!(reply["success"], done.status.success(), "{done:?}");
+    let mut keys: Vec<&str> = reply.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.retain(|key| !(*key == "data" && reply["success"] == false));
+    let second = if reply["success"] == true { "data" } else { "error" };
+    assert_eq!(keys, [second, "success"], "{reply}");
+    data_of(reply)
+}
+
+fn data_of(mut reply: Value) -> Value {
+    let (mut data, error) = (reply["data"].take(), reply["error"].take());
+    assert_eq!(error.is_object(), reply["success"] == false, "{reply}");
+    if error.is_object() {
+        if data.is_null() {
+            data = serde_json::json!({});
+        }
+        data["error"] = error;
+    }
+    data
 }
 
 /// Reads lines until they make one JSON value.
@@ -191,7 +238,7 @@ impl Server {
 
     /// What it says at its end, which has to come by itself.
     pub fn last_words(&mut self) -> Value {
-        let words = read_json(&mut self.output);
+        let words = data_of(read_json(&mut self.output));
         self.child.wait().unwrap();
         words
     }
@@ -260,8 +307,13 @@ impl Mcp {
     }
 
     fn send(&mut self, message: &Value) {
+        self.send_line(&message.to_string());
+    }
+
+    /// Sends a line that need not be a message.
+    pub fn send_line(&mut self, line: &str) {
         let input = self.input.as_mut().unwrap();
-        writeln!(input, "{message}").unwrap();
+        writeln!(input, "{line}").unwrap();
         input.flush().unwrap();
     }
 

@@ -100,7 +100,9 @@ impl Site {
             behaviour.script.replace("SCRIPT", &string)
         };
         let value = self.value(Kind::Header);
-        let hex = hex::encode(&value.as_bytes()[..value.len().min(30)]);
+        // A label of a host name has 63 characters at most.
+        let (first, second) = value.split_at(value.len() / 2);
+        let hex = format!("{}.{}", hex::encode(first), hex::encode(second));
         let body = html! {
             h1 { "Do" }
             @for one in &BEHAVIOURS {

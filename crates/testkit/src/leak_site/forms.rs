@@ -17,10 +17,10 @@ enum Encode {
     Markup(fn(&str) -> String),
 }
 
-/// Characters in one part of a split value. A part of this length counts as a leak.
+/// Of a value that the site shows as a whole, as many characters in a row count as a leak.
 pub const PART: usize = 20;
 
-pub static FORMS: [Form; 28] = [
+pub static FORMS: [Form; 29] = [
     text("as it is", str::to_owned),
     text("percent, upper case", |v| each(v, |b| format!("%{b:02X}"))),
     text("percent, lower case", |v| each(v, |b| format!("%{b:02x}"))),
@@ -45,13 +45,17 @@ pub static FORMS: [Form; 28] = [
     text("blanks between", |v| each(v, |b| format!("{} ", char::from(b)))),
     text("soft hyphens between", |v| each(v, |b| format!("{}\u{ad}", char::from(b)))),
     text("upper case", str::to_ascii_uppercase),
-    text("in parts of 20", |v| in_parts(v, PART, " and then ")),
+    text("bars between", |v| each(v, |b| format!("{}|", char::from(b)))),
     markup("split over spans", |v| {
         in_parts(v, 5, "\u{1}").split('\u{1}').map(|part| format!("<span>{part}</span>")).collect()
     }),
     markup("split over two lines", |v| {
         let (first, second) = v.split_at(v.len() / 2);
         format!("<div>{first}</div><div>{second}</div>")
+    }),
+    markup("split over cells", |v| {
+        let cells = in_parts(v, 9, "</td><td>");
+        format!("<table><tr><td>{cells}</td></tr></table>")
     }),
     markup("comments between", |v| in_parts(v, 7, "<!-- -->")),
 ];

@@ -140,14 +140,15 @@ async fn seen(State(site): State<Site>, body: Bytes) -> &'static str {
     "noted"
 }
 
-/// Reports the browser's stores to the site, issues the site's own tokens, and shows the value that is no secret.
+/// Reports the browser's stores to the site, in a body and in headers, issues the site's own tokens, and shows the value that is no secret.
 async fn front(State(site): State<Site>) -> ([(&'static str, String); 1], Markup) {
     let rotated = format!("rotated={}; Path=/; HttpOnly", site.value(Kind::RotatedCookie));
     let script = format!(
         "(async () => {{
   document.getElementById('theme').textContent = 'the theme is ' + localStorage.getItem('theme');
   const stores = () => JSON.stringify([{{...localStorage}}, {{...sessionStorage}}, document.cookie]);
-  await fetch('/seen', {{method: 'POST', body: stores()}});
+  const headers = {{'X-Local': localStorage.getItem('token') || '', 'X-Session': sessionStorage.getItem('tab') || ''}};
+  await fetch('/seen', {{method: 'POST', headers, body: stores()}});
   const reply = await (await fetch('/token')).json();
   document.getElementById('token').textContent = '{mark} ' + reply.access_token;
   localStorage.setItem('handed', '{stored}');

@@ -1,5 +1,6 @@
 //! Pages that show every canary in every place of a page, one page for each encoding.
 
+use super::canary::{Canary, Kind};
 use super::forms::{FORMS, Form};
 use super::{HOST, Site};
 use axum::extract::{Path, State};
@@ -188,6 +189,15 @@ const DRAWN: &[&str] = &[
     "<canvas width=900 height=40 data-x='TEXT'></canvas>",
 ];
 
+/// A value as it is drawn. One of a credential has a separator between its characters: as it is, the egress proxy would
+/// replace it, and the colour would be that of a placeholder.
+fn drawn(canary: &Canary) -> String {
+    match canary.kind {
+        Kind::StoredByPage | Kind::TokenInReply => canary.value.clone(),
+        _ => canary.value.chars().map(|c| format!("{c}-")).collect(),
+    }
+}
+
 /// Every value drawn in every way, and nothing else of that colour.
 pub(super) async fn pictures(State(site): State<Site>) -> Markup {
     const STYLE: &str = "* { color: #f0f; font: bold 18px serif } ::placeholder { color: #f0f; opacity: 1 }
@@ -205,8 +215,8 @@ for (const e of document.querySelectorAll('canvas')) {
         meta charset="utf-8";
         title { "Pictures" }
         style { (PreEscaped(STYLE)) }
-        @for (way, canary) in ways { (PreEscaped(way.replace("TEXT", &canary.value))) }
-        @for canary in site.canaries.all() { p { (canary.value) } }
+        @for (way, canary) in ways { (PreEscaped(way.replace("TEXT", &drawn(canary)))) }
+        @for canary in site.canaries.all() { p { (drawn(canary)) } }
         script { (PreEscaped(SCRIPT)) }
     }
 }

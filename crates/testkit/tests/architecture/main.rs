@@ -18,7 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("http-client", &[]),
     ("audit", &["policy", "redact"]),
     ("browser", &["audit", "error-code", "policy", "redact"]),
-    ("egress", &["error-code"]),
+    ("egress", &["error-code", "policy", "redact"]),
     ("jail", &["error-code"]),
     ("bridge", &[]),
     ("vault", &["error-code", "http-client", "policy", "redact"]),

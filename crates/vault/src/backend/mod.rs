@@ -9,13 +9,13 @@ pub use env::EnvBackend;
 pub use kv::{KvAuth, KvBackend, KvSecret, KvSettings};
 pub use sops::{SopsBackend, SopsKeys};
 
-use crate::credential::{Credential, CredentialId, GrantScope, Summary};
+use crate::credential::{BasicAuth, Credential, CredentialId, CredentialOutline, GrantScope, Summary};
 use crate::error::VaultError;
 use crate::grant::{ConsumedGrant, Issuer};
 use crate::store::{Store, with_timeout};
 use jiff::Timestamp;
 use policy::Tenant;
-use redact::Secret;
+use redact::{Secret, SendIn};
 use std::time::Duration;
 
 /// The backends there are. A closed list: each has a code of its own for being down.
@@ -65,6 +65,11 @@ impl Vault {
         Ok(credential)
     }
 
+    /// What an operator may see of a credential: names, origins and expiry, never a value.
+    pub async fn outline(&self, tenant: &Tenant, id: &CredentialId) -> Result<CredentialOutline, VaultError> {
+        Ok(self.open(tenant, id).await?.outline())
+    }
+
     /// The one-time code of this moment, and for how many seconds it is: for an operator who logs in. The seed stays here.
     pub async fn code(
         &self,
@@ -75,6 +80,15 @@ impl Vault {
         let credential = self.open(tenant, id).await?;
         let totp = credential.totp.as_ref().ok_or_else(|| VaultError::NoTotp { id: id.to_string() })?;
         Ok((totp.code_at(now), totp.seconds_left(now)))
+    }
+
+    /// The user name and password of a credential with basic auth, for a proxy of the operator's own network.
+    pub async fn basic_login(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+    ) -> Result<Option<BasicAuth>, VaultError> {
+        Ok(self.open(tenant, id).await?.basic)
     }
 
     /// Notes that a credential went into a browser. Backends that are not ours to write keep no such note.
@@ -112,6 +126,17 @@ impl Vault {
         now: Timestamp,
     ) -> Result<Vec<String>, VaultError> {
         self.writable()?.accept(tenant, id, now).await
+    }
+
+    /// Lets the egress proxy put the credential's secrets into a place, on an operator's decision.
+    pub async fn allow_place(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        place: SendIn,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        self.writable()?.allow_place(tenant, id, place, now).await
     }
 
     /// Checks that the backend stores credentials, before a person is asked for one.

@@ -1,20 +1,22 @@
 //! The written form of a credential: read from JSON or YAML with errors that name the field, written as JSON.
 
 use crate::credential::{
-    BasicAuth, Cookie, Credential, GrantScope, Host, MOST_COOKIES, NamedValue, PageCondition, Probe, Totp,
-    Value,
+    BasicAuth, Cookie, Credential, GrantScope, Host, MOST_COOKIES, NamedValue, Probe, Totp, Value,
+    json_writer::Json,
 };
 use crate::error::Malformed;
 use crate::secret_tree::{SecretNode, printable_excerpt};
 use jiff::Timestamp;
 use policy::{Origin, WebUrl};
-use redact::Secret;
+use redact::{Secret, SendIn};
 use zeroize::Zeroizing;
 
 /// For each storage.
 pub(crate) const MOST_ENTRIES: usize = 1000;
 const MOST_HEADERS: usize = 32;
 const LARGEST_HEADER: usize = 16 * 1024;
+/// Places of one kind that `send_in` names.
+const MOST_PLACES: usize = 32;
 
 const FIELDS: &[&str] = &[
     "domain",
@@ -27,6 +29,8 @@ const FIELDS: &[&str] = &[
     "totp",
     "probe",
     "grant_scope",
+    "sealed",
+    "send_in",
     "last_refreshed_at",
     "last_injected_at",
 ];
@@ -76,6 +80,8 @@ impl Credential {
         credential.totp = fields.optional("totp", Totp::read)?;
         credential.probe = fields.optional("probe", Probe::read)?;
         credential.grant_scope = fields.optional("grant_scope", grant_scope)?.unwrap_or_default();
+        credential.is_sealed = fields.optional("sealed", SecretNode::truth)?.unwrap_or(true);
+        credential.send_in = fields.optional("send_in", send_in)?.unwrap_or_default();
         credential.last_refreshed_at = fields.optional("last_refreshed_at", time)?;
         credential.last_injected_at = fields.optional("last_injected_at", time)?;
         fields.finish(FIELDS)?;
@@ -97,7 +103,10 @@ impl Credential {
             && self.basic.is_none()
             && self.totp.is_none();
         if empty {
-            Err(Malformed::new("cookies", "there is nothing in it that signs anybody in"))
+            Err(Malformed::new(
+                "domain",
+                "nothing beside it signs anybody in: add cookies, storage, headers or basic",
+            ))
         } else {
             Ok(())
         }
@@ -143,6 +152,10 @@ impl Credential {
             json.close('}');
         }
         json.text("grant_scope", self.grant_scope.as_str());
+        if !self.is_sealed {
+            json.raw("sealed", "false");
+        }
+        json.send_in(&self.send_in);
         json.close('}');
         json.0
     }
@@ -157,7 +170,8 @@ impl Credential {
             .map(|c| c.name.len() + c.value.text.expose_secret().len() + c.path.len() + 512)
             .sum();
         let basic = self.basic.as_ref().map_or(0, |b| b.username.len() + b.password.expose_secret().len());
-        6 * (entries + cookies + basic) + 16 * 1024
+        let places: usize = self.send_in.iter().map(|place| place.place().len() + 4).sum();
+        6 * (entries + cookies + basic + places) + 16 * 1024
     }
 }
 
@@ -249,6 +263,30 @@ pub(crate) fn check_origin(text: &str, field: &str, domain: &Host) -> Result<Ori
     Ok(origin)
 }
 
+/// `{"body": "/oauth/token", "header": ["x-api-key"]}`.
+fn send_in(node: SecretNode, field: &str) -> Result<Vec<SendIn>, Malformed> {
+    let mut places = Vec::new();
+    for (kind, node) in node.fields(field)?.all() {
+        let path = format!("{field}.{}", printable_excerpt(&kind));
+        if !SendIn::KINDS.contains(&kind.as_str()) {
+            return Err(Malformed::new(path, format!("one of {}", SendIn::KINDS.join(", "))));
+        }
+        let listed = match node {
+            node @ SecretNode::Text(_) => vec![node],
+            node => node.list(&path, MOST_PLACES)?,
+        };
+        for node in listed {
+            let text = node.plain(&path)?;
+            let place = SendIn::parse(&kind, &text)
+                .ok_or_else(|| Malformed::new(&path, "a path such as /oauth/token, or a header's name"))?;
+            places.push(place);
+        }
+    }
+    places.sort();
+    places.dedup();
+    Ok(places)
+}
+
 fn grant_scope(node: SecretNode, field: &str) -> Result<GrantScope, Malformed> {
     GrantScope::parse(&node.plain(field)?).ok_or_else(|| Malformed::new(field, "operator or standing"))
 }
@@ -256,110 +294,4 @@ fn grant_scope(node: SecretNode, field: &str) -> Result<GrantScope, Malformed> {
 fn time(node: SecretNode, field: &str) -> Result<Timestamp, Malformed> {
     let text = node.plain(field)?;
     text.parse().map_err(|_| Malformed::new(field, "a time such as 2026-05-11T09:30:00Z"))
-}
-
-/// JSON that is written straight into wiped memory.
-struct Json(Zeroizing<String>);
-
-impl Json {
-    fn separate(&mut self) {
-        if !self.0.ends_with(['{', '[', ':']) && !self.0.is_empty() {
-            self.0.push(',');
-        }
-    }
-
-    fn open(&mut self, bracket: char) {
-        self.separate();
-        self.0.push(bracket);
-    }
-
-    fn close(&mut self, bracket: char) {
-        self.0.push(bracket);
-    }
-
-    fn name(&mut self, name: &str) {
-        self.separate();
-        self.quoted(name);
-        self.0.push(':');
-    }
-
-    fn raw(&mut self, name: &str, value: &str) {
-        self.name(name);
-        self.0.push_str(value);
-    }
-
-    fn text(&mut self, name: &str, value: &str) {
-        self.name(name);
-        self.quoted(value);
-    }
-
-    fn quoted(&mut self, text: &str) {
-        self.0.push('"');
-        for c in text.chars() {
-            match c {
-                '"' => self.0.push_str("\\\""),
-                '\\' => self.0.push_str("\\\\"),
-                c if u32::from(c) < 0x20 => self.0.push_str(&format!("\\u{:04x}", u32::from(c))),
-                c => self.0.push(c),
-            }
-        }
-        self.0.push('"');
-    }
-
-    fn entries(&mut self, name: &str, entries: &[NamedValue]) {
-        self.name(name);
-        self.open('{');
-        for entry in entries {
-            if entry.value.is_secret {
-                self.text(&entry.name, entry.value.text.expose_secret());
-            } else {
-                self.name(&entry.name);
-                self.open('{');
-                self.text("value", entry.value.text.expose_secret());
-                self.raw("secret", "false");
-                self.close('}');
-            }
-        }
-        self.close('}');
-    }
-
-    fn cookie(&mut self, cookie: &Cookie) {
-        self.open('{');
-        self.text("name", &cookie.name);
-        self.text("value", cookie.value.text.expose_secret());
-        if let Some(domain) = &cookie.domain {
-            self.text("domain", &format!(".{domain}"));
-        }
-        self.text("path", &cookie.path);
-        if let Some(expires) = cookie.expires {
-            self.raw("expires", &expires.to_string());
-        }
-        self.raw("httpOnly", if cookie.http_only { "true" } else { "false" });
-        self.raw("secure", if cookie.secure { "true" } else { "false" });
-        if let Some(same_site) = cookie.same_site {
-            self.text("sameSite", same_site.as_str());
-        }
-        if let Some(priority) = cookie.priority {
-            self.text("priority", priority.as_str());
-        }
-        if let Some(key) = &cookie.partition_key {
-            self.text("partitionKey", key);
-        }
-        if !cookie.value.is_secret {
-            self.raw("secret", "false");
-        }
-        self.close('}');
-    }
-
-    fn condition(&mut self, name: &str, condition: Option<&PageCondition>) {
-        let Some(condition) = condition else { return };
-        self.name(name);
-        self.open('{');
-        for (name, value) in [("text", &condition.text), ("path", &condition.path)] {
-            if let Some(value) = value {
-                self.text(name, value);
-            }
-        }
-        self.close('}');
-    }
 }

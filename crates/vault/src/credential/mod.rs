@@ -3,6 +3,8 @@
 mod cookie;
 mod document;
 mod host;
+mod json_writer;
+mod outline;
 mod probe;
 mod summary;
 mod totp;
@@ -12,6 +14,7 @@ mod tests;
 
 pub use cookie::Cookie;
 pub use host::{BadCredentialId, BadHost, CredentialId, Host, TenantPath};
+pub use outline::{CookieOutline, CredentialOutline};
 pub use probe::{PageCondition, Probe, SignInState};
 pub use summary::Summary;
 pub use totp::{Totp, TotpAlgorithm};
@@ -21,7 +24,7 @@ pub(crate) use document::{MOST_ENTRIES, check_origin};
 
 use jiff::Timestamp;
 use policy::Origin;
-use redact::{SHORTEST_SECRET, Secret};
+use redact::{SHORTEST_COMPARED, Secret, SendIn};
 
 /// A login on one host, parsed and checked. It has no `Debug`, `Clone` or `Serialize`: it holds secrets.
 pub struct Credential {
@@ -37,6 +40,11 @@ pub struct Credential {
     pub totp: Option<Totp>,
     pub probe: Option<Probe>,
     pub grant_scope: GrantScope,
+    /// The browser gets placeholders, and the egress proxy holds the secrets. False for a site that computes with its
+    /// token or refuses our TLS client: then the secrets themselves are injected.
+    pub is_sealed: bool,
+    /// Where placeholders are replaced besides their own places.
+    pub send_in: Vec<SendIn>,
     pub last_refreshed_at: Option<Timestamp>,
     pub last_injected_at: Option<Timestamp>,
 }
@@ -104,6 +112,8 @@ impl Credential {
             totp: None,
             probe: None,
             grant_scope: GrantScope::default(),
+            is_sealed: true,
+            send_in: Vec::new(),
             last_refreshed_at: None,
             last_injected_at: None,
         }
@@ -145,13 +155,13 @@ impl Credential {
     /// What the operator should know about it: secrets that are too short to be found in what goes out.
     pub fn cautions(&self) -> Vec<String> {
         let short = self.secrets().into_iter().filter(|(_, secret)| {
-            let length = secret.expose_secret().chars().count();
-            length > 0 && length < SHORTEST_SECRET
+            let length = secret.expose_secret().chars().filter(|c| c.is_alphanumeric()).count();
+            !secret.expose_secret().is_empty() && length < SHORTEST_COMPARED
         });
         short
             .map(|(field, _)| {
                 format!(
-                    "{field} is shorter than {SHORTEST_SECRET} characters and will not be redacted; \
+                    "{field} has fewer than {SHORTEST_COMPARED} letters and digits and will not be redacted; \
                      say `secret: false` if it is none"
                 )
             })

@@ -28,7 +28,7 @@ fn a_refusal_names_the_field_and_never_the_value() {
         (r#"{"domain":"https://a.test"}"#.to_owned(), "domain: "),
         (r#"{"domain":"*.a.test"}"#.to_owned(), "domain: "),
         (r#"{"domain":"a.test","domain":"b.test"}"#.to_owned(), "it is no JSON: a field stands twice"),
-        (r#"{"domain":"a.test"}"#.to_owned(), "cookies: there is nothing in it"),
+        (r#"{"domain":"a.test"}"#.to_owned(), "domain: nothing beside it signs anybody in"),
         (with(r#""cookeis":[]"#), "cookeis: there is no such field"),
         (with(r#""cookies":{}"#), "cookies: this must be a list"),
         (with(r#""cookies":[5]"#), "cookies[0]: this must be a map"),
@@ -193,4 +193,27 @@ fn a_host_is_a_name_and_nothing_else() {
         assert!(Host::parse(bad).is_err(), "{bad}");
     }
     assert!(Host::parse(&"a".repeat(254)).is_err());
+}
+
+#[test]
+fn a_credential_is_sealed_unless_it_says_otherwise_and_keeps_its_places() {
+    let document =
+        |rest: &str| format!(r#"{{"domain": "a.test", "localStorage": {{"token": "abcdefgh12"}}{rest}}}"#);
+    let read = |rest: &str| Credential::from_json(document(rest).as_bytes());
+    assert!(read("").unwrap().is_sealed);
+    let open = read(r#", "sealed": false"#).unwrap();
+    assert!(!open.is_sealed);
+    assert!(!Credential::from_json(open.to_json().as_bytes()).unwrap().is_sealed);
+
+    let placed = read(
+        r#", "send_in": {"body": "/oauth/token", "websocket": ["/live", "/live"], "header": "X-Api-Key"}"#,
+    );
+    let again = Credential::from_json(placed.unwrap().to_json().as_bytes()).unwrap();
+    let places: Vec<String> = again.send_in.iter().map(ToString::to_string).collect();
+    assert_eq!(places, ["body /oauth/token", "websocket /live", "header x-api-key"]);
+
+    for bad in [r#"{"cookie": "/"}"#, r#"{"body": "oauth"}"#, r#"{"body": {"path": "/"}}"#, r#""/""#] {
+        let error = read(&format!(r#", "send_in": {bad}"#)).err().expect(bad).to_string();
+        assert!(error.contains("send_in"), "{bad}: {error}");
+    }
 }

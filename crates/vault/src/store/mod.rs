@@ -3,12 +3,14 @@
 mod database;
 mod keyring;
 mod master;
+mod places;
 mod rotate;
 mod rotated;
 mod seal;
 
 pub use database::{Database, with_timeout};
 pub use master::MasterKeySource;
+pub use places::NotedPlace;
 pub use rotate::Rotation;
 pub use rotated::PendingRotation;
 
@@ -22,6 +24,7 @@ use database::Change;
 use jiff::Timestamp;
 use master::MasterKeys;
 use policy::Tenant;
+use redact::SendIn;
 use seal::RowIdentity;
 use sqlx::Row;
 use sqlx::any::AnyRow;
@@ -227,7 +230,32 @@ impl Store {
             return Err(VaultError::UnknownCredential { id: id.to_string() });
         }
         rotated::forget(&mut change, tenant, id).await?;
-        change.commit().await.map_err(&failed)
+        change.commit().await.map_err(&failed)?;
+        self.forget_places(tenant, id, None).await
+    }
+
+    /// Adds a place to a credential's `send_in`, on an operator's decision.
+    pub(crate) async fn allow_place(
+        &self,
+        tenant: &Tenant,
+        id: &CredentialId,
+        place: SendIn,
+        now: Timestamp,
+    ) -> Result<(), VaultError> {
+        let mut writing = self.begin_writing().await?;
+        let row = sqlx::query(ONE_CREDENTIAL)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .fetch_optional(&mut *writing.change)
+            .await
+            .map_err(VaultError::store("cannot read the credential"))?;
+        let mut credential = self.open_row(tenant, id, row).await?;
+        credential.send_in.push(place.clone());
+        credential.send_in.sort();
+        credential.send_in.dedup();
+        self.write(&mut writing, tenant, id, &credential, now).await?;
+        writing.change.commit().await.map_err(VaultError::store("cannot store the credential"))?;
+        self.forget_places(tenant, id, Some(&place)).await
     }
 
     pub(crate) async fn note_injected(

@@ -1,7 +1,8 @@
 //! Projects rectangles of frames to the viewport of the tab.
 
 use super::{MaskedFrame, MeasureReply};
-use crate::{cdp::SessionId, error::BrowserError, page::ScriptCallError, screenshot::paint::PixelRect};
+use crate::{cdp::SessionId, error::BrowserError, page::ScriptCallError};
+use redact::picture::PixelRect;
 use serde::{
     Deserialize, Deserializer,
     de::{Error as _, SeqAccess, Visitor},

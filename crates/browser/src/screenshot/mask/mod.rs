@@ -5,11 +5,9 @@
 
 mod geometry;
 mod stability;
+mod terms;
 
-use super::{
-    capture::{CaptureArea, ScreenshotImage},
-    paint::{PixelRect, paint},
-};
+use super::capture::{CaptureArea, ScreenshotImage};
 use crate::{
     browser::Browser,
     cdp::SessionId,
@@ -21,10 +19,11 @@ use crate::{
 use futures_util::future::join_all;
 use geometry::{FrameMask, FramePlacement};
 use policy::{ElementFacts, ImageFormat, Screenshot};
-use redact::PhraseSet;
+use redact::picture::{self, PictureFormat, PixelRect};
 use serde::{Deserialize, Serialize};
 use stability::{LayoutCounts, Movement, StabilityReply};
-use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
+pub use terms::ScreenshotMask;
 
 /// Screenshots of a moving page that are tried.
 const MAX_ATTEMPTS: usize = 5;
@@ -44,42 +43,6 @@ const MAX_TEXT: usize = 2_000_000;
 /// As in the script.
 const MAX_RECTS: usize = 1000;
 
-/// The text that a screenshot must not show, besides the content of fields.
-#[derive(Clone, Default)]
-pub struct ScreenshotMask {
-    terms: PhraseSet,
-    is_incomplete: bool,
-    only_secrets: bool,
-}
-
-impl ScreenshotMask {
-    /// Masks all fields, and these texts.
-    pub fn typed_text<'a>(texts: impl IntoIterator<Item = &'a str>) -> ScreenshotMask {
-        ScreenshotMask { terms: PhraseSet::new(texts), ..ScreenshotMask::default() }
-    }
-
-    /// Masks only secret fields, and fields that hold secrets: for a person who has to see what is about to be sent.
-    pub fn only_secrets() -> ScreenshotMask {
-        ScreenshotMask { only_secrets: true, ..ScreenshotMask::default() }
-    }
-
-    /// Also masks these secrets in every encoding: escaped, in hex, in base64, or a fragment of 12 characters. Replaces
-    /// earlier secrets.
-    pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a str>) -> ScreenshotMask {
-        ScreenshotMask { terms: self.terms.with_secrets(secrets), ..self }
-    }
-
-    /// Shares the secrets of another mask, without building them again.
-    pub fn with_secrets_of(self, other: &ScreenshotMask) -> ScreenshotMask {
-        ScreenshotMask { terms: self.terms.with_secrets_of(&other.terms), ..self }
-    }
-
-    /// Some typed text is no longer known: no screenshot can be masked.
-    pub fn incomplete() -> ScreenshotMask {
-        ScreenshotMask { is_incomplete: true, ..ScreenshotMask::default() }
-    }
-}
-
 /// The result of searching a frame's text.
 struct FrameSearch {
     is_complete: bool,
@@ -93,23 +56,16 @@ impl ScreenshotMask {
     /// May take seconds.
     fn search(&self, reply: TextReply, again: bool) -> FrameSearch {
         let is_complete = reply.all && reply.text.chars().nth(MAX_TEXT).is_none();
-        let found = if is_complete { self.terms.find(&reply.text) } else { Vec::new() };
+        let found = if is_complete { self.find(&reply.text) } else { Vec::new() };
         let ranges: Vec<u32> = found.into_iter().flat_map(|range| [range.start, range.end]).collect();
-        let is_in_transient = || reply.transient.is_none_or(|text| self.terms.is_in(&text));
+        let is_in_transient = || reply.transient.is_none_or(|text| !self.find(&text).is_empty());
         FrameSearch {
             is_complete,
             found: reply.found || !ranges.is_empty(),
             has_fields: reply.fields,
             ranges,
-            had_transient: again && !self.terms.is_empty() && is_in_transient(),
+            had_transient: again && self.has_terms() && is_in_transient(),
         }
-    }
-}
-
-/// Without the terms, which may be secrets.
-impl fmt::Debug for ScreenshotMask {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ScreenshotMask").field("is_incomplete", &self.is_incomplete).finish_non_exhaustive()
     }
 }
 
@@ -195,7 +151,7 @@ impl Browser {
         if mask.terms.is_too_large() {
             return Err(BrowserError::MaskFailed { why: "there is more to cover than can be looked for" });
         }
-        let has_terms = !mask.terms.is_empty();
+        let has_terms = mask.has_terms();
         let mask = &Arc::new(mask.clone());
         for attempt in 1..=MAX_ATTEMPTS {
             let area = self.capture_area(wanted, target, deadline).await?;
@@ -259,7 +215,7 @@ impl Browser {
             let is_main = frames.first().map(|(frame, _)| frame) == main;
             let limit = if is_main { deadline } else { limit };
             // Before the search: what appears after it causes a layout after it.
-            let is_counted = !again && !mask.terms.is_empty();
+            let is_counted = !again && mask.has_terms();
             let counts = if is_counted { Some(self.layout_count(session, limit).await) } else { None };
             (counts, self.read_process(frames, main, mask, again, limit).await)
         });
@@ -288,7 +244,7 @@ impl Browser {
         again: bool,
         limit: Deadline,
     ) -> Vec<(String, Result<TextReply, ScriptCallError>)> {
-        let words = !mask.terms.is_empty();
+        let words = mask.has_terms();
         let request = TextRequest { words, drawings: words, secrets: mask.only_secrets, again };
         for renderer in self.renderer_frames(frames) {
             // A closed root is added without a trace, so a recent count is not enough.
@@ -449,9 +405,13 @@ impl Browser {
             return Ok(image);
         }
         let bytes = image.bytes.clone();
-        let work = tokio::task::spawn_blocking(move || paint(&bytes, &rects, format));
-        let (bytes, format) =
-            work.await.map_err(|e| BrowserError::BadScreenshot { why: e.to_string() })??;
+        let (format, encoding) = match format {
+            ImageFormat::Png => (ImageFormat::Png, PictureFormat::Png),
+            ImageFormat::Jpeg | ImageFormat::Webp => (ImageFormat::Webp, PictureFormat::WebP),
+        };
+        let painted = tokio::task::spawn_blocking(move || picture::paint(&bytes, &rects, encoding)).await;
+        let painted = painted.map_err(|e| BrowserError::BadScreenshot { why: e.to_string() })?;
+        let bytes = painted.map_err(|e| BrowserError::BadScreenshot { why: e.to_string() })?.into();
         Ok(ScreenshotImage { bytes, format, ..image })
     }
 

@@ -7,9 +7,10 @@ pub mod tunnel;
 pub use backend::{BackendFactory, backend, maintenance_backend, native};
 pub use browser::{SandboxBrowser, SandboxLease};
 
-use super::{BrowserConnection, Keepalive, Phase, ProvidedBrowser, StartedBrowser};
+use super::{BrowserConnection, BrowserLimits, Keepalive, Phase, ProvidedBrowser, StartedBrowser};
 use crate::error::Fault;
 use ::browser::cdp;
+use egress::{Interception, JailAuthority, UpstreamTls};
 use error_code::ErrorCode;
 use jail::{Enforcement, JailError, JailId, JailSpec, PreparedJail, Runtime, RuntimeBackend};
 use policy::Scope;
@@ -32,8 +33,12 @@ pub struct SandboxSettings {
     pub token_lifetime: Duration,
     /// How long a jail may take from nothing to a browser that answers.
     pub start_timeout: Duration,
+    /// Limits of a session's proxy.
+    pub egress: egress::Options,
     /// Size of a headed browser's display; headless without one.
     pub display: Option<(u32, u32)>,
+    /// How the proxy verifies the sites of sealed credentials.
+    pub upstream_tls: Arc<UpstreamTls>,
 }
 
 /// Runs browsers on a started runtime.
@@ -67,6 +72,11 @@ impl SandboxProvider {
         &self.runtime.info().browser_version
     }
 
+    pub fn limits(&self) -> BrowserLimits {
+        let jail::Limits { memory_bytes, cpu, pids, open_files, .. } = self.settings.limits;
+        BrowserLimits { memory_bytes, cpu, processes: pids, open_files, enforced: !self.is_weaker() }
+    }
+
     pub fn is_weaker(&self) -> bool {
         self.runtime.info().enforcement == Enforcement::Weaker
     }
@@ -87,11 +97,14 @@ impl SandboxProvider {
         let begun = Instant::now();
         let mut phases = Vec::new();
         let PreparedJail { cdp, egress, .. } = lease.call(|runtime, jail| runtime.prepare(jail)).await?;
-        let egress = egress::serve(listener(egress)?, rules, egress::Options::default());
+        let authority = JailAuthority::generate().map_err(|e| Fault::caused(ErrorCode::Internal, &e))?;
+        let authority_spki = authority.spki_sha256_base64();
+        let interception = Interception { authority, upstream: self.settings.upstream_tls.clone() };
+        let egress = egress::serve(listener(egress)?, rules, self.settings.egress, Some(interception));
         let tunnel =
             Tunnel::new(listener(cdp)?, self.signer.clone(), scope.to_string(), lease.jail().to_string());
         let tunnel = Arc::new(tunnel.token_lifetime(self.settings.token_lifetime));
-        let spec = self.spec(scope, lease.jail());
+        let spec = self.spec(scope, lease.jail(), authority_spki);
         lease.call(move |runtime, _| runtime.start(&spec)).await?;
         phases.push(Phase { name: "jail".into(), ms: millis(begun) });
 
@@ -146,7 +159,7 @@ impl SandboxProvider {
         }
     }
 
-    fn spec(&self, scope: &Scope, jail: &JailId) -> JailSpec {
+    fn spec(&self, scope: &Scope, jail: &JailId, authority_spki: String) -> JailSpec {
         let settings = &self.settings;
         let mut command: Vec<String> = vec![jail::BRIDGE.into()];
         command.extend(["--cdp".into(), jail::CDP_SOCKET.into()]);
@@ -162,7 +175,12 @@ impl SandboxProvider {
         let display =
             if settings.display.is_some() { ::browser::Display::X11 } else { ::browser::Display::Headless };
         let proxy = format!("127.0.0.1:{PROXY_PORT}");
-        let launch = ::browser::LaunchOptions { proxy, display, ..Default::default() };
+        let launch = ::browser::LaunchOptions {
+            proxy,
+            display,
+            authority_spki: Some(authority_spki),
+            ..Default::default()
+        };
         command.extend(::browser::launch_flags(&launch));
         JailSpec {
             id: jail.clone(),

@@ -59,6 +59,8 @@ pub fn steps(events: &[LogEntry]) -> Vec<ReplayItem> {
                     apply_outcome(step, entry);
                 }
             }
+            // The table of what left has them.
+            "egress" => {}
             kind => items.push(ReplayItem::Note(note(kind, entry))),
         }
     }

@@ -1,5 +1,6 @@
 //! Searches output for canaries and collects the findings, by category. Findings never hold values.
 
+use super::memory::{MemoryMatch, MemorySearch};
 use super::search::{CanaryMatch, CanarySearcher};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -30,10 +31,12 @@ pub enum LeakCategory {
     Logs,
     /// Other files of the state folder.
     Files,
+    /// The memory and the writable files of the jail's processes.
+    Jail,
 }
 
 impl LeakCategory {
-    pub const ALL: [LeakCategory; 11] = [
+    pub const ALL: [LeakCategory; 12] = [
         LeakCategory::Replies,
         LeakCategory::Api,
         LeakCategory::Console,
@@ -45,6 +48,7 @@ impl LeakCategory {
         LeakCategory::Databases,
         LeakCategory::Logs,
         LeakCategory::Files,
+        LeakCategory::Jail,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -60,6 +64,7 @@ impl LeakCategory {
             LeakCategory::Databases => "databases",
             LeakCategory::Logs => "logs",
             LeakCategory::Files => "files",
+            LeakCategory::Jail => "jail",
         }
     }
 }
@@ -153,6 +158,15 @@ impl LeakFindings {
     ) {
         let place = place.to_owned();
         self.finds.insert(LeakFinding { category, place, canary, writing, echoed: None });
+    }
+
+    /// Adds the result of a search of a jail's memory and files.
+    pub fn add_memory_search(&mut self, search: MemorySearch) {
+        *self.searched.entry(LeakCategory::Jail).or_default() += search.processes + search.files;
+        self.bytes += search.bytes;
+        for MemoryMatch { place, kind, writing } in search.found {
+            self.add_finding(LeakCategory::Jail, &place, kind.as_str(), writing);
+        }
     }
 
     /// Records a call with the prefix of a canary, and whether the reply confirmed it.

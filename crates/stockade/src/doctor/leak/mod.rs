@@ -3,6 +3,7 @@
 
 mod findings;
 mod images;
+mod memory;
 mod program;
 mod scenario;
 mod search;
@@ -39,6 +40,9 @@ pub struct LeakOptions {
     /// does not know them and the search must find what the site echoes. Tests use that to show that the search notices
     /// a missing redactor; the command line does not offer it.
     pub signed_in: bool,
+    /// Whether the credential is sealed. One that is not has its values in the browser, and the search of the jail's
+    /// memory must find them: tests use that to show that the search works.
+    pub sealed: bool,
 }
 
 #[derive(Debug, Serialize)]
@@ -71,18 +75,42 @@ fn leak_found(finds: usize) -> Fault {
 /// Runs the whole test in a minute or two; calls `progress` with the current step.
 pub async fn run(
     options: LeakOptions,
+    progress: impl FnMut(&str) + Send + 'static,
+) -> Result<LeakReport, Fault> {
+    run_parts(options, LeakParts::All, progress).await
+}
+
+/// Runs only the search of a jail's memory and files, which takes seconds.
+pub async fn run_jail_search(
+    options: LeakOptions,
+    progress: impl FnMut(&str) + Send + 'static,
+) -> Result<LeakReport, Fault> {
+    run_parts(options, LeakParts::Jail, progress).await
+}
+
+async fn run_parts(
+    options: LeakOptions,
+    parts: LeakParts,
     mut progress: impl FnMut(&str) + Send + 'static,
 ) -> Result<LeakReport, Fault> {
     let canaries = Canaries::plant();
     let site = Site::new(canaries.clone());
     let address = site.serve().await?;
     // Processes and pipes are waited for on a blocking thread, while the site runs here.
-    let work = move || run_blocking(options, &canaries, &site, address, &mut progress);
+    let work = move || run_blocking(options, parts, &canaries, &site, address, &mut progress);
     tokio::task::spawn_blocking(work).await.map_err(|error| Fault::caused(ErrorCode::Internal, &error))?
+}
+
+/// Which parts of the scenario run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LeakParts {
+    All,
+    Jail,
 }
 
 fn run_blocking(
     options: LeakOptions,
+    parts: LeakParts,
     canaries: &Canaries,
     site: &Site,
     address: SocketAddr,
@@ -92,13 +120,21 @@ fn run_blocking(
     let instance = TestInstance::make(options.program, options.environment, &configuration(address))?;
     let mut findings = LeakFindings::new(canaries);
     progress("starting");
-    let grant = if options.signed_in { Some(issue_grant(&instance, canaries, &mut findings)?) } else { None };
+    let grant = match options.signed_in {
+        true => Some(issue_grant(&instance, canaries, options.sealed, &mut findings)?),
+        false => None,
+    };
     require_success(
         instance.run(&["operator", "password", "--password-stdin"], &format!("{PASSWORD}\n"))?,
         "operator password",
     )?;
     let server = instance.serve()?;
-    LeakScenario::new(&instance, &server, &mut findings, site, canaries, grant, progress)?.run()?;
+    let mut scenario = LeakScenario::new(&instance, &server, &mut findings, site, canaries, grant, progress)?;
+    match parts {
+        LeakParts::All => scenario.run()?,
+        LeakParts::Jail => scenario.search_jail()?,
+    }
+    drop(scenario);
     server.end();
     progress("searching the files");
     search_files(&instance, &mut findings)?;
@@ -156,9 +192,12 @@ const LIFETIME: Duration = Duration::from_secs(3600);
 fn issue_grant(
     instance: &TestInstance,
     canaries: &Canaries,
+    sealed: bool,
     findings: &mut LeakFindings,
 ) -> Result<String, Fault> {
-    let document = canaries.credential(HOST).to_string();
+    let mut document = canaries.credential(HOST);
+    document["sealed"] = sealed.into();
+    let document = document.to_string();
     let put = require_success(instance.run(&["credential", "put", "--json"], &document)?, "credential put")?;
     findings.search_text(LeakCategory::Commands, "stockade credential put", &put);
     let name = |text: &str| Name::parse(text).map_err(|error| Fault::caused(ErrorCode::Internal, &error));

@@ -131,7 +131,8 @@ impl TestInstance {
         let mut text = String::new();
         while server.banner.is_null() {
             text.push_str(&next_line(&server.lines)?);
-            server.banner = serde_json::from_str(&text).unwrap_or_default();
+            let printed: Value = serde_json::from_str(&text).unwrap_or_default();
+            server.banner = printed["data"].clone();
         }
         Ok(server)
     }
@@ -212,6 +213,10 @@ impl ServerProcess {
     fn address(&self) -> &str {
         let url = self.banner["mcp"].as_str().unwrap_or_default();
         url.trim_start_matches("http://").trim_end_matches("/mcp")
+    }
+
+    pub fn process_id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends one HTTP request; returns the whole response with its head. `who` is a header line.

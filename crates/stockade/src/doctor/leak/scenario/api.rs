@@ -22,6 +22,7 @@ impl LeakScenario<'_> {
         for (action, arguments) in [
             ("page.goto", url("/")),
             ("page.wait_for", json!({"text": "all is done"})),
+            ("page.screenshot", json!({})),
             ("page.goto", url("/to/0")),
             ("page.extract", json!({})),
             ("page.extract", json!({"mode": "title"})),

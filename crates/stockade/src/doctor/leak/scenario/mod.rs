@@ -8,6 +8,7 @@ mod tools;
 pub use operator::PASSWORD;
 
 use super::findings::{LeakCategory, LeakFindings};
+use super::memory::MemorySearcher;
 use super::program::{AgentProcess, ServerProcess, TestInstance, incomplete_run};
 use engine::error::Fault;
 use serde_json::{Value, json};
@@ -63,7 +64,8 @@ impl<'r> LeakScenario<'r> {
     pub fn run(&mut self) -> Result<(), Fault> {
         let listed = self.agent.request("tools/list", &json!({}))?;
         let tools = collect_names(&listed["result"]["tools"], "name");
-        // Page text needs no recorded images; the second session records all.
+        self.search_jail()?;
+        // Page text needs no recorded images; the next session records all.
         self.open_session("transient")?;
         self.load_start_page()?;
         self.visit_all_forms()?;
@@ -83,6 +85,20 @@ impl<'r> LeakScenario<'r> {
         if tools.is_empty() || !missing.is_empty() {
             return Err(incomplete_run(format!("these tools were not driven: {}", missing.join(", "))));
         }
+        Ok(())
+    }
+
+    /// Searches the memory and files of a jail whose session has used every credential, on pages that show each value as
+    /// it is. The other pages come later: a site that takes its own secrets apart hands a browser the pieces.
+    pub fn search_jail(&mut self) -> Result<(), Fault> {
+        (self.progress)("the memory of the jail");
+        self.open_session("off")?;
+        self.load_start_page()?;
+        self.goto("/to/0")?;
+        self.call("browser_read", json!({}))?;
+        let searcher = MemorySearcher::new(self.canaries)?;
+        self.findings.add_memory_search(searcher.search_jails_of(self.server.process_id())?);
+        self.call("browser_close_session", json!({}))?;
         Ok(())
     }
 

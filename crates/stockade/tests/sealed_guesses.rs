@@ -1,0 +1,116 @@
+//! Guesses at sealed values: a reply to a right one is the reply to a wrong one.
+
+use crate::common::echo_site::{API_KEY, VALUES};
+use crate::common::sealed_app::{BEARER, SESSION};
+use crate::sealed_echo::Echoed;
+use serde_json::{Value, json};
+
+/// Lengths of the beginnings that are guessed; the last is all of it.
+const LENGTHS: [usize; 5] = [4, 8, 12, 20, usize::MAX];
+/// A cookie, a stored token and a header that the browser never sees.
+const GUESSED: [&str; 3] = [SESSION, BEARER, API_KEY];
+
+/// Another text of the same length, with letters and digits in the same places. It begins alike, because a beginning such
+/// as `Sid` is a sign of a credential whatever follows.
+fn wrong(guess: &str) -> String {
+    let turn = |c: char, first: u8, size: u8| char::from((c as u8 - first + 1) % size + first);
+    let other = |c: char| match c {
+        '0'..='9' => turn(c, b'0', 10),
+        'a'..='f' => turn(c, b'a', 6),
+        'g'..='z' => turn(c, b'g', 20),
+        'A'..='Z' => turn(c, b'A', 26),
+        other => other,
+    };
+    guess.chars().enumerate().map(|(at, c)| if at < 3 { c } else { other(c) }).collect()
+}
+
+/// A reply without what differs between any two: the guess itself, marks, ids, numbers and times.
+fn normalise(reply: &Value, guess: &str) -> String {
+    let text = reply["result"].to_string().replace(guess, "GUESS").replace(&guess.to_lowercase(), "GUESS");
+    let mut out = String::new();
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("page:") {
+        out.push_str(&rest[..at]);
+        rest = rest[at + 5..].trim_start_matches(|c: char| c.is_ascii_alphanumeric());
+    }
+    out.push_str(rest);
+    let mut numberless = String::new();
+    for c in out.chars() {
+        match c {
+            '0'..='9' if numberless.ends_with('#') => {}
+            '0'..='9' => numberless.push('#'),
+            _ => numberless.push(c),
+        }
+    }
+    numberless
+}
+
+/// The calls that an agent tries a guess with, on a page that it has just gone to.
+fn attempts(guess: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("browser_find", json!({"text": guess})),
+        ("browser_find", json!({"regex": format!("{guess}.")})),
+        ("browser_find", json!({"role": "button", "name": guess})),
+        ("browser_wait_for", json!({"text": guess, "timeout_seconds": 0.3})),
+        ("browser_wait_for", json!({"text_gone": guess, "timeout_seconds": 0.3})),
+        ("browser_wait_for", json!({"url": format!("*{guess}*"), "timeout_seconds": 0.3})),
+        ("browser_click", json!({"visible_text": guess, "timeout_seconds": 0.3})),
+        ("browser_hover", json!({"visible_text": guess, "timeout_seconds": 0.3})),
+        ("browser_hover", json!({"role": "button", "name": guess, "timeout_seconds": 0.3})),
+        ("browser_select", json!({"selector": "#list", "option": guess, "timeout_seconds": 0.3})),
+        ("browser_type", json!({"selector": "#note", "text": guess, "clear_first": true})),
+        ("browser_read", json!({})),
+        ("browser_read", json!({"format": "tree"})),
+        ("browser_read", json!({"format": "markdown"})),
+        ("browser_navigate", json!({"url": format!("https://app.test/guess?q={guess}")})),
+        ("browser_read", json!({"format": "markdown"})),
+        ("browser_tabs", json!({})),
+        ("browser_find", json!({"text": "You searched for"})),
+    ]
+}
+
+fn replies(echoed: &mut Echoed, page: &str, guess: &str) -> Vec<String> {
+    echoed.call("browser_navigate", json!({"url": format!("https://app.test{page}")}));
+    // Both begin with the same page, read in full.
+    echoed.call("browser_read", json!({}));
+    let attempts = attempts(guess).into_iter();
+    attempts.map(|(tool, arguments)| normalise(&echoed.call(tool, arguments), guess)).collect()
+}
+
+/// What differs between a wrong guess and the right one on a page, in one session.
+fn differences(page: &str) -> Vec<String> {
+    let mut echoed = Echoed::start("");
+    let mut differences = Vec::new();
+    for value in GUESSED {
+        for length in LENGTHS {
+            let right = &value[..length.min(value.len())];
+            let other = wrong(right);
+            assert!(other != right && !VALUES.iter().any(|value| value.starts_with(&other)));
+            let said = [other.as_str(), right].map(|guess| replies(&mut echoed, page, guess));
+            for (attempt, (wrong, right)) in said[0].iter().zip(&said[1]).enumerate() {
+                if wrong != right {
+                    let (tool, arguments) = &attempts("GUESS")[attempt];
+                    differences.push(format!(
+                        "{length} of {value}: {tool} {arguments}\n  wrong: {wrong}\n  right: {right}"
+                    ));
+                }
+            }
+        }
+    }
+    differences
+}
+
+fn check(page: &str) {
+    let differences = differences(page);
+    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), differences.join("\n"));
+}
+
+#[test]
+fn a_right_guess_gets_the_reply_of_a_wrong_one() {
+    check("/guess?q=nothing");
+}
+
+#[test]
+fn a_right_guess_gets_the_reply_of_a_wrong_one_on_a_page_that_shows_the_value() {
+    check("/way/text");
+}

@@ -1,0 +1,160 @@
+//! What `script/setup` decides on other machines: with folders and package managers made up for it, and nothing installed.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A machine with nothing but the usual tools.
+struct Machine {
+    folder: TempDir,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let machine = Machine { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(machine.folder.path().join("bin")).unwrap();
+        for tool in ["dirname", "sed", "cut", "sort", "head"] {
+            let real = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(tool));
+            symlink(real.iter().find(|path| path.exists()).unwrap(), machine.bin(tool)).unwrap();
+        }
+        machine.with_tool("id", "echo 1000").with_tool("cargo", "echo cargo 1.90.0")
+    }
+
+    fn bin(&self, name: &str) -> std::path::PathBuf {
+        self.folder.path().join("bin").join(name)
+    }
+
+    fn with_tool(self, name: &str, script: &str) -> Machine {
+        fs::write(self.bin(name), format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(self.bin(name), Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    fn with_file(self, path: &str) -> Machine {
+        let path = self.folder.path().join("root").join(path.trim_start_matches('/'));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        self
+    }
+
+    /// Debian's tools: nothing is installed, and these packages are to be had.
+    fn with_apt(self, packages: &str) -> Machine {
+        self.with_tool("apt-get", "echo apt-get was run; exit 9").with_tool("dpkg-query", "exit 1").with_tool(
+            "apt-cache",
+            &format!("case ' {packages} ' in *\" $2 \"*) exit 0 ;; *) exit 100 ;; esac"),
+        )
+    }
+
+    /// Everything that is looked for, but for the browser.
+    fn with_all_but_the_browser(self) -> Machine {
+        self.with_tool("bwrap", "")
+            .with_tool("cc", "")
+            .with_file("/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf")
+            .with_file("/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc")
+            .with_file("/usr/share/fonts/noto/NotoColorEmoji.ttf")
+    }
+
+    fn setup(&self, arguments: &[&str]) -> Output {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../script/setup");
+        Command::new("/bin/bash")
+            .arg(script)
+            .args(arguments)
+            .env_clear()
+            .env("PATH", self.folder.path().join("bin"))
+            .env("SETUP_ROOT", self.folder.path().join("root"))
+            .output()
+            .unwrap()
+    }
+}
+
+fn check(what: &str, machine: &Machine, arguments: &[&str], succeeds: bool, expected: &[&str]) {
+    let done = machine.setup(arguments);
+    let said = String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.success(), succeeds, "{what}: {said}");
+    for part in expected {
+        assert!(said.contains(part), "{what}: {part:?} is not in: {said}");
+    }
+}
+
+const DRY: &[&str] = &["run", "--dry-run"];
+
+#[test]
+fn setup_names_the_packages_of_each_distribution() {
+    let debian = Machine::new().with_apt("chromium-headless-shell chromium bubblewrap");
+    let packages =
+        "bubblewrap chromium-headless-shell fonts-liberation fonts-noto-cjk fonts-noto-color-emoji gcc";
+    let install = format!("would run: sudo apt-get install -y --no-install-recommends {packages}");
+    check("debian", &debian, DRY, true, &[&format!("missing: {packages}"), &install]);
+    let older = Machine::new().with_apt("chromium");
+    check(
+        "a debian without the shell",
+        &older,
+        DRY,
+        true,
+        &["missing: bubblewrap chromium fonts-liberation"],
+    );
+    let fedora = Machine::new().with_tool("dnf", "exit 9").with_tool("rpm", "exit 1");
+    let packages = "bubblewrap chromium-headless liberation-fonts google-noto-sans-cjk-fonts \
+        google-noto-color-emoji-fonts gcc";
+    check("fedora", &fedora, DRY, true, &[&format!("missing: {packages}"), "would run: sudo dnf install -y"]);
+    let arch = Machine::new().with_tool("pacman", "exit 1");
+    let packages = "bubblewrap chromium ttf-liberation noto-fonts-cjk noto-fonts-emoji gcc";
+    check("arch", &arch, DRY, true, &[&format!("missing: {packages}"), "would run: sudo pacman -S --needed"]);
+    let root = Machine::new().with_tool("pacman", "exit 1").with_tool("id", "echo 0");
+    check("arch, as root", &root, DRY, true, &["would run: pacman -S --needed"]);
+    check("tests need apt", &fedora, &["test", "--dry-run"], false, &["knows apt only"]);
+}
+
+#[test]
+fn setup_asks_for_root_only_if_something_is_missing_and_says_what_to_run_without_sudo() {
+    let shell = "/usr/lib/chromium/chromium-headless-shell";
+    let complete = Machine::new().with_apt("").with_all_but_the_browser().with_file(shell);
+    // Neither sudo nor apt-get is run: both would fail here.
+    for _ in 0..2 {
+        check("nothing is missing", &complete, &["run"], true, &["all packages are here", shell]);
+    }
+    let lacking = Machine::new().with_apt("chromium-headless-shell").with_all_but_the_browser();
+    let once = "there is no sudo here, so run this once as root: apt-get install -y --no-install-recommends \
+        chromium-headless-shell";
+    check("no sudo", &lacking, &["run"], false, &["missing: chromium-headless-shell", once]);
+    let bare = Machine::new();
+    check("no package manager", &bare, &["run"], false, &["no apt, dnf or pacman", "docs/install.md"]);
+    let ubuntu = Machine::new().with_apt("").with_all_but_the_browser();
+    let ubuntu = ubuntu.with_tool("apt-get", "exit 0").with_tool("id", "echo 0");
+    check("ubuntu", &ubuntu, &["run"], false, &["Ubuntu has Chromium as a snap only", "docs/install.md"]);
+}
+
+#[test]
+fn setup_accepts_every_browser_that_a_template_is_built_from() {
+    let source = include_str!("../../jail/src/template/chromium.rs");
+    let lists =
+        source.split_once("const HEADLESS").unwrap().1.split_once("/// The browser's folder").unwrap().0;
+    let paths: Vec<&str> = lists.split('"').filter(|part| part.starts_with('/')).collect();
+    assert_eq!(paths.len(), 8, "{paths:?}");
+    for path in paths {
+        let machine = Machine::new().with_apt("").with_all_but_the_browser().with_file(path);
+        check(path, &machine, &["run"], true, &["all packages are here", path]);
+    }
+    let own = Machine::new().with_apt("").with_all_but_the_browser().with_file("/home/me/chrome");
+    check("named", &own, &["run", "--browser", "/home/me/chrome"], true, &["/home/me/chrome"]);
+    check("not there", &own, &["run", "--browser", "/home/me/no"], false, &["no program at /home/me/no"]);
+}
+
+#[test]
+fn setup_holds_the_toolchain_to_the_rust_version_of_the_workspace() {
+    let shell = "/usr/lib/chromium/chromium-headless-shell";
+    let complete = || Machine::new().with_apt("").with_all_but_the_browser().with_file(shell);
+    let manifest = include_str!("../../../Cargo.toml");
+    let oldest = manifest.split_once("rust-version = \"").unwrap().1.split_once('"').unwrap().0;
+    for (version, succeeds) in [(oldest, true), ("1.100.0", true), ("1.87.0", false), ("1.9.0", false)] {
+        let machine = complete().with_tool("cargo", &format!("echo 'cargo {version} (abc 2026-01-01)'"));
+        let expected = if succeeds { "all packages" } else { oldest };
+        check(version, &machine, &["run"], succeeds, &[expected]);
+    }
+    let without = complete();
+    fs::remove_file(without.bin("cargo")).unwrap();
+    check("no cargo", &without, &["run"], false, &["no Rust toolchain", oldest]);
+}
