@@ -46,7 +46,7 @@ lint-js: ## Types and rules of all JavaScript, with what setup-test installs
 bench: setup-bench build ## Ratios to bare Chromium and to tinyproxy, all from one run
 	$(CARGO) bench --bench ratios
 
-transcript: setup-test build ## Write the page of a first order in docs/transcripts, by doing it
+transcript: setup-test build ## Write the pages in docs/transcripts, by doing what they show
 	@script/transcript --write
 
 fuzz: setup-test ## Ten minutes of broken input for each reader of credentials and of traffic (FUZZ_SECONDS=60 for less)

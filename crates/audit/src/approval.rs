@@ -25,7 +25,7 @@ pub struct Approver<'a> {
 
 impl Approver<'_> {
     /// Operators' names are chosen on the command line.
-    fn describe(&self, scope: &'static str) -> Redacted {
+    pub(crate) fn describe(&self, scope: &'static str) -> Redacted {
         let Approver { operator, channel, approval_id } = self;
         Redacted::outside_sessions(format!("operator {operator} by {channel}{scope} ({approval_id})"))
     }

@@ -41,6 +41,32 @@ pub fn lock_first_free(audit: &Path) -> io::Result<ChainLock> {
 
 /// The folders of all chains, in the order of their numbers.
 pub fn chain_folders(audit: &Path) -> io::Result<Vec<PathBuf>> {
+    Ok(numbered_folders(audit)?.into_iter().map(|(_, path)| path).collect())
+}
+
+/// The highest number among a chain and those beside it; 0 for a folder that is no chain's.
+pub fn highest_number(folder: &Path) -> io::Result<u64> {
+    let beside = folder.parent().map_or_else(|| Ok(Vec::new()), numbered_folders)?;
+    Ok(beside.last().map_or(0, |(number, _)| *number as u64))
+}
+
+/// The names of chains that the signed heads of others count and that are not here: they were removed.
+pub fn missing_chains(audit: &Path) -> io::Result<Vec<String>> {
+    let found = numbered_folders(audit)?;
+    let mut counted = found.last().map_or(0, |(number, _)| *number as u64);
+    for (_, folder) in &found {
+        if let Some(head) = crate::head::read_head(folder)? {
+            counted = counted.max(head.chains);
+        }
+    }
+    let is_missing = |number: &u64| !found.iter().any(|(known, _)| *known as u64 == *number);
+    Ok((1..=counted.min(MAX_CHAINS as u64))
+        .filter(is_missing)
+        .map(|number| format!("{PREFIX}{number}"))
+        .collect())
+}
+
+fn numbered_folders(audit: &Path) -> io::Result<Vec<(usize, PathBuf)>> {
     let mut found: Vec<(usize, PathBuf)> = Vec::new();
     let entries = match std::fs::read_dir(audit) {
         Ok(entries) => entries,
@@ -55,7 +81,7 @@ pub fn chain_folders(audit: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     found.sort_by_key(|(number, _)| *number);
-    Ok(found.into_iter().map(|(_, path)| path).collect())
+    Ok(found)
 }
 
 /// One file of a chain.

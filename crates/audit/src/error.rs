@@ -17,13 +17,13 @@ pub enum AuditError {
     /// The log is not as it was written. Nothing is added to it.
     #[error("the audit log {path} is damaged: {defect}")]
     Corrupt { path: Arc<PathBuf>, defect: Arc<Defect> },
-    #[error("the audit log's writer is gone")]
+    #[error("the audit log's writer has stopped")]
     Gone,
-    #[error("the audit log is not keeping up")]
+    #[error("the audit log cannot keep up with writing")]
     Busy,
-    #[error("cannot put an event into words")]
+    #[error("cannot serialize an event")]
     Encode { source: serde_json::Error },
-    #[error("an event of {bytes} bytes is longer than a line may be")]
+    #[error("an event has {bytes} bytes, which is more than one line of the log can hold")]
     TooLong { bytes: usize },
 }
 

@@ -65,6 +65,12 @@ pub enum EventKind {
     Refused,
     /// It was asked for, and there was nothing to decide on: no such element, a busy page.
     NotPerformed,
+    /// A request that may change something is about to leave.
+    EffectIntent,
+    /// The site answered it, or it failed.
+    EffectOutcome,
+    /// It did not leave.
+    EffectRefused,
     /// A person is asked.
     ApprovalAsked,
     /// The question was answered, or its time is over.
@@ -103,6 +109,9 @@ pub enum EventKind {
     OperatorRefused,
     /// An operator was added or removed, or got a password or a link.
     OperatorChanged,
+    /// A key of an agent was made or revoked.
+    KeyMade,
+    KeyRevoked,
     /// A grant was issued, or one of its uses was taken, given back or refused.
     GrantIssued,
     GrantUsed,
@@ -232,8 +241,13 @@ impl Event {
         }
     }
 
-    pub fn outcome(subject: EventSubject, correlation: CorrelationId, action: &'static str) -> Event {
-        let mut event = Event::new(EventKind::Outcome, subject);
+    pub fn outcome(
+        kind: EventKind,
+        subject: EventSubject,
+        correlation: CorrelationId,
+        action: &'static str,
+    ) -> Event {
+        let mut event = Event::new(kind, subject);
         event.correlation_id = Some(correlation);
         event.action = Some(action);
         event

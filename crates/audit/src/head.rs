@@ -29,6 +29,10 @@ pub struct Head {
     pub begins: u64,
     /// The hash of the line before that.
     pub begins_after: String,
+    /// The highest number of a chain beside this one, or its own: a folder that is missing below it was removed. 0 in heads
+    /// of the first release.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub chains: u64,
     pub signed_at: String,
     /// The public half of the key.
     pub key: String,
@@ -36,13 +40,14 @@ pub struct Head {
 }
 
 impl Head {
-    pub fn sign(key: &Key, chain: &str, last: Link, begins: Link) -> Head {
+    pub fn sign(key: &Key, chain: &str, last: Link, begins: Link, chains: u64) -> Head {
         let mut head = Head {
             chain: chain.to_owned(),
             seq: last.seq,
             hash: hex::encode(last.hash),
             begins: begins.seq + 1,
             begins_after: hex::encode(begins.hash),
+            chains,
             signed_at: jiff::Timestamp::now().to_string(),
             key: key.public().to_string(),
             signature: String::new(),
@@ -67,9 +72,15 @@ impl Head {
     }
 
     fn message(&self) -> String {
-        let Head { chain, seq, hash, begins, begins_after, signed_at, .. } = self;
-        format!("{chain}\0{seq}\0{hash}\0{begins}\0{begins_after}\0{signed_at}")
+        let Head { chain, seq, hash, begins, begins_after, chains, signed_at, .. } = self;
+        let chains = if *chains == 0 { String::new() } else { format!("\0{chains}") };
+        format!("{chain}\0{seq}\0{hash}\0{begins}\0{begins_after}\0{signed_at}{chains}")
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 fn decode(text: &str) -> Option<Digest> {
@@ -179,7 +190,7 @@ mod tests {
         let key = Key::load_or_create(&folder.path().join("key")).unwrap();
         let mut file = HeadFile::open(folder.path(), &Heads::default()).unwrap();
         for seq in 1..=3 {
-            file.write(&Head::sign(&key, "c", Link { seq, hash: [1; 32] }, Link::START)).unwrap();
+            file.write(&Head::sign(&key, "c", Link { seq, hash: [1; 32] }, Link::START, 1)).unwrap();
         }
         let heads = read(folder.path()).unwrap();
         assert_eq!((heads.newest.as_ref().unwrap().seq, heads.damaged, heads.slot), (3, 0, 0));
@@ -192,9 +203,11 @@ mod tests {
     fn a_head_that_was_changed_is_not_genuine() {
         let folder = tempfile::tempdir().unwrap();
         let key = Key::load_or_create(&folder.path().join("key")).unwrap();
-        let head = Head::sign(&key, "c", Link { seq: 9, hash: [1; 32] }, Link::START);
+        let head = Head::sign(&key, "c", Link { seq: 9, hash: [1; 32] }, Link::START, 2);
         assert!(head.is_genuine());
         assert!(!Head { seq: 8, ..head.clone() }.is_genuine());
-        assert!(!Head { begins: 2, ..head }.is_genuine());
+        assert!(!Head { begins: 2, ..head.clone() }.is_genuine());
+        assert!(!Head { chains: 1, ..head.clone() }.is_genuine());
+        assert!(!Head { chains: 0, ..head }.is_genuine());
     }
 }

@@ -11,7 +11,7 @@ const SEED: usize = 32;
 
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    #[error("cannot read or make the audit key {path}")]
+    #[error("cannot read or create the audit key {path}")]
     File { path: PathBuf, source: io::Error },
     #[error("{path} does not hold an audit key: 64 hexadecimal digits")]
     NotAKey { path: PathBuf },

@@ -54,12 +54,25 @@
 //!     audit::Allowance { scope, approved_by: "nobody".into() }
 //! }
 //! ```
+//! No request is permitted without the log:
+//! ```compile_fail,E0451
+//! fn forge(digest: policy::EffectDigest, url: String, intent: audit::Intent) -> audit::PermittedEffect {
+//!     audit::PermittedEffect { digest, url, intent }
+//! }
+//! ```
+//! Nor authorized without a permit or an operator:
+//! ```compile_fail,E0277
+//! fn skip(question: policy::EffectQuestion) -> audit::EffectAuthorization {
+//!     question.into()
+//! }
+//! ```
 
 mod approval;
 mod authorization;
 mod chain;
 mod csv;
 mod digest;
+mod effect;
 mod egress;
 mod error;
 mod event;
@@ -81,9 +94,12 @@ mod tests;
 
 pub use approval::{Allowance, ApprovalAuthority, Approved, Approver};
 pub use authorization::{Authorization, Permitted};
-pub use chain::{chain_folders, segments};
+pub use chain::{chain_folders, missing_chains, segments};
 pub use csv::{COLUMNS, csv_header, csv_row};
 pub use digest::{sha256, sha256_hex};
+pub use effect::{
+    EffectAllowance, EffectAuthorization, EffectRecordContext, NavigationReplay, PermittedEffect,
+};
 pub use egress::EgressRecord;
 pub use error::AuditError;
 pub use event::{CorrelationId, Event, EventKind, EventSubject, StoredScreenshot};
@@ -91,6 +107,8 @@ pub use head::{Head, read_head};
 pub use key::{Key, KeyError, PublicKey};
 pub use line::{LONGEST_LINE, parse as parse_line};
 pub use log::{ActionContext, Intent, Log, LogOptions};
-pub use read::{EventFilter, Follower, LogEntry, read_all, read_last};
+pub use read::{
+    EventFilter, Follower, LogEntry, UnfinishedSession, read_all, read_last, unfinished_sessions,
+};
 pub use sanitize::{sanitize, sanitize_redacted, sanitize_redacted_within, sanitize_within};
 pub use verify::{Defect, DefectKind, IncompleteTail, Location, Report, verify, verify_lines};

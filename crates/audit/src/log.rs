@@ -58,6 +58,8 @@ enum State {
 pub struct Intent {
     log: Log,
     subject: EventSubject,
+    /// How the outcome is recorded.
+    outcome: EventKind,
     action: &'static str,
     pub correlation: CorrelationId,
     /// Reserved in the queue for the outcome, so that it can always be handed over; taken when it is.
@@ -126,29 +128,40 @@ impl Log {
     ) -> Result<(Permitted, Intent), AuditError> {
         let authorization = authorization.into();
         let ActionContext { subject, user_agent, before, redact } = context;
-        let slot = self.queue()?.reserve_outcome()?;
-        let correlation =
-            CorrelationId(redacted!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
         let action = authorization.action().name();
         let event =
             describe(EventKind::Intent, subject, authorization.action(), authorization.facts(), redact)
                 .risk(authorization.risk())
-                .correlation(correlation.clone())
                 .decision(Some("allow"))
                 .decided_by(Some(authorization.decided_by()))
                 .rule(Redacted::from_safe(authorization.rule()))
                 .user_agent(user_agent)
                 .screenshot_before(before);
-        let answer = self.send(&event, LineClass::Opening)?;
+        let intent = self.begin(event, subject, EventKind::Outcome, action).await?;
+        Ok((authorization.into_permitted(), intent))
+    }
+
+    /// Records an intent, with room reserved for its outcome, and returns when it is durable.
+    pub(crate) async fn begin(
+        &self,
+        event: Event,
+        subject: &EventSubject,
+        outcome: EventKind,
+        action: &'static str,
+    ) -> Result<Intent, AuditError> {
+        let slot = self.queue()?.reserve_outcome()?;
+        let correlation =
+            CorrelationId(redacted!("{}-{}", self.instance, self.next.fetch_add(1, Ordering::Relaxed)));
+        let answer = self.send(&event.correlation(correlation.clone()), LineClass::Opening)?;
         let (log, subject) = (self.clone(), subject.clone());
         // From here the line may be written: a caller that goes away while waiting leaves an abandoned intent.
-        let mut intent = Intent { log, subject, action, correlation, slot: Some(slot) };
+        let mut intent = Intent { log, subject, outcome, action, correlation, slot: Some(slot) };
         let written = wait_for(answer).await;
         if let Err(AuditError::Write { .. }) = &written {
             // It is not on record, so it has no outcome either.
             intent.slot = None;
         }
-        written.map(|()| (authorization.into_permitted(), intent))
+        written.map(|()| intent)
     }
 
     /// Appends one event and returns when it is durable.
@@ -244,6 +257,14 @@ impl Intent {
         wait_for(answer).await
     }
 
+    /// Queues the outcome, without waiting until it is durable. Its place is reserved, so it is not lost.
+    pub(crate) fn complete_later(mut self, describe: impl FnOnce(Event) -> Event) {
+        let outcome = describe(self.outcome());
+        if let Err(error) = self.hand_over(&outcome, None) {
+            tracing::error!(%error, correlation = %self.correlation.0, "an outcome is not on record");
+        }
+    }
+
     /// Queues the outcome in the slot that was reserved for it.
     fn hand_over(
         &mut self,
@@ -259,7 +280,7 @@ impl Intent {
     }
 
     fn outcome(&self) -> Event {
-        Event::outcome(self.subject.clone(), self.correlation.clone(), self.action)
+        Event::outcome(self.outcome, self.subject.clone(), self.correlation.clone(), self.action)
     }
 }
 
@@ -341,13 +362,20 @@ fn describe(
     Event::new(kind, subject.clone())
         .action(action.name())
         .input_value(crate::input::describe_input(action, facts).map(|text| redact(&text)))
-        .target_element(describe_target(facts).map(|text| redact(&text)))
+        .target_element(describe_target(action, facts).map(|text| redact(&text)))
         .address(url, domain)
 }
 
-/// The target element, both ends of a drag, or the dialog.
-fn describe_target(facts: &Facts) -> Option<String> {
-    let element = |facts: &policy::ElementFacts| format!("{} {:?}", facts.role, facts.name);
+/// The target element with role, name and how the agent named it; both ends of a drag; or the dialog.
+fn describe_target(action: &Action, facts: &Facts) -> Option<String> {
+    let target = facts.target.as_ref().map(|target| target.element.as_str());
+    let element = |facts: &policy::ElementFacts| {
+        let named = match action.target() {
+            Some(named) if target == Some(facts.element.as_str()) => crate::input::describe_target(named),
+            _ => format!("ref {}", facts.element),
+        };
+        format!("{} {:?} ({named})", facts.role, facts.name)
+    };
     match (&facts.target, &facts.to, &facts.dialog) {
         (Some(from), Some(to), _) => Some(format!("{} to {}", element(from), element(to))),
         (Some(target), None, _) => Some(element(target)),

@@ -84,6 +84,39 @@ pub fn read_last(audit: &Path, filter: &EventFilter, most: usize) -> io::Result<
     Ok(found.split_off(skip))
 }
 
+/// A session whose opening is in a chain and whose end is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnfinishedSession {
+    pub tenant: String,
+    pub actor: String,
+    pub session_id: String,
+}
+
+/// Segments that are searched for sessions that a crash left open. A session is far shorter than they are.
+const SEARCHED_SEGMENTS: usize = 2;
+
+/// The sessions that the newest segments of a chain do not see end, in the order of their openings.
+pub fn unfinished_sessions(folder: &Path) -> io::Result<Vec<UnfinishedSession>> {
+    let all = segments(folder)?;
+    let mut open: Vec<UnfinishedSession> = Vec::new();
+    for segment in &all[all.len().saturating_sub(SEARCHED_SEGMENTS)..] {
+        each(folder, segment, None, |entry| {
+            let session_id = entry.get("session_id");
+            match entry.get("event_type") {
+                "session_opened" => open.push(UnfinishedSession {
+                    tenant: entry.get("tenant").to_owned(),
+                    actor: entry.get("actor").to_owned(),
+                    session_id: session_id.to_owned(),
+                }),
+                "session_ended" => open.retain(|known| known.session_id != session_id),
+                _ => {}
+            }
+            Ok(())
+        })?;
+    }
+    Ok(open)
+}
+
 /// Sorts the events of several chains by time. Those of one chain keep their order, whatever the clock did.
 fn sort_by_time(mut found: Vec<LogEntry>) -> Vec<LogEntry> {
     if found.windows(2).any(|pair| pair[0].chain != pair[1].chain) {

@@ -133,7 +133,8 @@ impl Store {
     }
 
     pub fn sign_head(&mut self) -> io::Result<Head> {
-        let head = Head::sign(&self.key, &self.chain, self.last, self.begins);
+        let chains = chain::highest_number(&self.held.folder)?;
+        let head = Head::sign(&self.key, &self.chain, self.last, self.begins, chains);
         self.head.write(&head)?;
         Ok(head)
     }

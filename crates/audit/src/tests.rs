@@ -105,7 +105,7 @@ async fn an_abandoned_intent_is_recorded() {
 async fn an_abandoned_intent_is_recorded_though_the_queue_is_full() {
     let folder = tempfile::tempdir().unwrap();
     let (queue, jobs) = Queue::new();
-    let head = Head::sign(&key(folder.path()), "c", Link::START, Link::START);
+    let head = Head::sign(&key(folder.path()), "c", Link::START, Link::START, 1);
     let log = Log::unattended(queue, head);
     let writer = log.clone();
     let intending = tokio::spawn(async move { intend(&writer).await });
@@ -132,7 +132,7 @@ async fn an_intent_whose_caller_goes_away_while_it_is_written_is_recorded_as_aba
     let folder = tempfile::tempdir().unwrap();
     for (is_refused, outcomes) in [(false, 1), (true, 0)] {
         let (queue, jobs) = Queue::new();
-        let head = Head::sign(&key(folder.path()), "c", Link::START, Link::START);
+        let head = Head::sign(&key(folder.path()), "c", Link::START, Link::START, 1);
         let log = Log::unattended(queue, head);
         let intending = tokio::spawn(async move { intend(&log).await.map(|_| ()) });
         let queued = loop {

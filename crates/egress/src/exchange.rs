@@ -4,40 +4,36 @@
 //! and Chromium, which silently sends a request again when a connection that it used before is closed on
 //! it, never orders twice.
 
-use crate::connect::connect;
+use crate::dial::{DialTarget, Dialer};
 use crate::headers::{self, MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::hosts::HostName;
 use crate::intercept::{
-    BodyError, Interception, Refused, ReplyBody, SealedConnection, SealedReply, SealedRequest, TargetForm,
-    boxed_empty, failure_reason, keep_with,
+    BodyError, DeferredNavigations, Holding, HoldingRoom, Interception, ReplyBody, SealedConnection,
+    SealedReply, SealedRequest, SiteAccess, TargetForm, Unanswered, boxed_empty, keep_with, send_http1,
 };
 use crate::ledger::{EgressOutcome, Ledger, RequestSummary, RowId};
 use crate::limiter::TrafficLimiter;
 use crate::meter::{Meter, MeteredStream};
-use crate::resolve::Resolver;
 use crate::seal::{Seal, WebOrigin, WebScheme};
-use crate::{Options, Reason, Rules};
-use bytes::Bytes;
+use crate::{Options, Reason};
 use http_body_util::BodyExt as _;
-use hyper::body::{Body, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{HOST, HeaderValue};
 use hyper::http::uri::Scheme;
 use hyper::service::service_fn;
-use hyper::{Method, Request, Response, StatusCode, Uri, client, server};
+use hyper::{Method, Request, Response, StatusCode, Uri, server};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tokio::io::{AsyncRead, AsyncWrite, copy_bidirectional};
 use tokio::net::UnixStream;
-use tokio::task::JoinSet;
 
 /// What every connection of a session shares.
 #[derive(Debug)]
 pub(crate) struct ProxyContext {
-    pub(crate) rules: Arc<Rules>,
+    pub(crate) dialer: Dialer,
     pub(crate) options: Options,
-    pub(crate) resolver: Resolver,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) limiter: Arc<TrafficLimiter>,
     pub(crate) sealing: Sealing,
@@ -48,6 +44,10 @@ pub(crate) struct ProxyContext {
 pub(crate) struct Sealing {
     pub(crate) interception: Option<Interception>,
     pub(crate) seal: Arc<OnceLock<Arc<Seal>>>,
+    /// Decides on effects; unset in a session without one, where nothing is held.
+    pub(crate) effect_gate: Arc<OnceLock<Arc<dyn crate::EffectGate>>>,
+    pub(crate) holding_room: Arc<HoldingRoom>,
+    pub(crate) deferred: Arc<DeferredNavigations>,
 }
 
 impl Sealing {
@@ -145,11 +145,12 @@ impl Exchange {
     /// `CONNECT`: a tunnel for TLS, or for a WebSocket. One to a sealed origin is looked into.
     async fn tunnel(&self, request: Request<Incoming>) -> Result<Reply, Reason> {
         let target = self.require_target(&request, Target::read(request.uri(), None, None))?;
-        let (mut site, row) = self.connect_to(&request, &target).await?;
+        let dialed = dial_target(&request, &target);
+        let (mut site, row) = self.connect_to(&dialed).await?;
         let sealed = [WebScheme::Https, WebScheme::Http].into_iter().find_map(|scheme| {
             let origin = target.origin(scheme);
             let (interception, seal) = self.context.sealing.covers(&origin)?;
-            Some((interception.clone(), self.sealed_connection(origin, seal, row)))
+            Some((interception.clone(), self.sealed_connection(origin, seal, dialed.clone(), row)))
         });
         let browser = hyper::upgrade::on(request);
         self.progress().tunnel = Some(Box::pin(async move {
@@ -168,20 +169,20 @@ impl Exchange {
     async fn forward(&self, mut request: Request<Incoming>) -> Result<Reply, Reason> {
         let target = Target::read(request.uri(), Some(&Scheme::HTTP), Some(80));
         let target = self.require_target(&request, target)?;
-        let (site, row) = self.connect_to(&request, &target).await?;
+        let dialed = dial_target(&request, &target);
+        let (site, row) = self.connect_to(&dialed).await?;
         let origin = target.origin(WebScheme::Http);
         if let Some((_, seal)) = self.context.sealing.covers(&origin) {
-            let sealed = self.sealed_connection(origin, seal, row);
+            let sealed = self.sealed_connection(origin, seal, dialed, row);
             return self.forward_sealed(request, site, &sealed).await;
         }
         let protocol = headers::upgrade(request.headers());
         let browser = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
         let request = for_site(request, target.authority, protocol.clone());
 
-        let (response, connection) = self
-            .send_request(site, request)
-            .await
-            .inspect_err(|reason| self.context.ledger.mark_failed(row, *reason))?;
+        let sent = send_http1(site, request).await.map_err(|error| error.reason());
+        let (response, connection) =
+            sent.inspect_err(|reason| self.context.ledger.mark_failed(row, *reason))?;
         let (mut parts, body) = response.into_parts();
         self.context.ledger.set_status(row, parts.status.as_u16());
         parts.headers = headers::end_to_end(&parts.headers);
@@ -217,36 +218,52 @@ impl Exchange {
         site: MeteredStream,
         sealed: &SealedConnection,
     ) -> Result<Reply, Reason> {
-        let SealedRequest { request, sent } = match sealed.prepare(request, TargetForm::Absolute) {
+        let SealedRequest { request, sent } = match sealed.prepare(request, TargetForm::Absolute).await {
             Ok(prepared) => prepared,
-            Err(Refused(status)) => return Ok(empty(status)),
+            Err(refused) => return Ok(refused.into_reply()),
         };
-        let failed = |reason: &Reason| self.context.ledger.mark_failed(sealed.row, *reason);
-        let (response, connection) = self.send_request(site, request).await.inspect_err(failed)?;
-        let reply = sealed.seal_reply(response, sent).ok_or(Reason::BadAnswer).inspect_err(failed)?;
+        let answered = if sent.is_late() {
+            drop(site);
+            Err(Unanswered::Unsent(Box::new(request)))
+        } else {
+            send_http1(site, request).await
+        };
+        let reply = if sent.is_held() {
+            let answered = answered.map(|(response, connection)| (response, Some(connection)));
+            sealed.finish_held(answered, sent).await
+        } else {
+            let failed = |reason: &Reason| self.context.ledger.mark_failed(sealed.row, *reason);
+            let (response, connection) = answered.map_err(|error| error.reason()).inspect_err(failed)?;
+            let reply = sealed.seal_reply(response, sent).ok_or(Reason::BadAnswer).inspect_err(failed)?;
+            reply.keep(Some(connection))
+        };
         let SealedReply { response, relay } = reply;
-        match relay {
-            None => Ok(response.map(|body| keep_with(body, connection))),
-            Some(relay) => {
-                self.progress().tunnel = Some(Box::pin(async move {
-                    let _connection = connection;
-                    relay.run().await;
-                }));
-                Ok(response)
-            }
+        if let Some(relay) = relay {
+            self.progress().tunnel = Some(Box::pin(relay.run()));
         }
+        Ok(response)
     }
 
-    fn sealed_connection(&self, origin: WebOrigin, seal: &Arc<Seal>, row: RowId) -> SealedConnection {
-        let ledger = Arc::clone(&self.context.ledger);
-        let limiter = Arc::clone(&self.context.limiter);
+    fn sealed_connection(
+        &self,
+        origin: WebOrigin,
+        seal: &Arc<Seal>,
+        target: DialTarget,
+        row: RowId,
+    ) -> SealedConnection {
+        let ProxyContext { dialer, options, ledger, limiter, sealing } = &*self.context;
+        let (room, deferred) = (&sealing.holding_room, &sealing.deferred);
+        let holding =
+            |gate| Holding { gate: Arc::clone(gate), room: Arc::clone(room), deferred: Arc::clone(deferred) };
         SealedConnection {
             origin,
             seal: Arc::clone(seal),
-            ledger,
+            ledger: Arc::clone(ledger),
             row,
-            limiter,
-            options: self.context.options,
+            limiter: Arc::clone(limiter),
+            options: *options,
+            access: SiteAccess { dialer: dialer.clone(), target, meter: Arc::clone(&self.meter), tls: None },
+            holding: sealing.effect_gate.get().map(holding),
         }
     }
 
@@ -259,60 +276,16 @@ impl Exchange {
         })
     }
 
-    /// Decides, connects, and records the outcome in the ledger.
-    async fn connect_to(
-        &self,
-        request: &Request<Incoming>,
-        target: &Target,
-    ) -> Result<(MeteredStream, RowId), Reason> {
-        let ProxyContext { rules, options, resolver, ledger, limiter, .. } = &*self.context;
-        let Target { host, port, .. } = target;
-        let is_tunnel = request.method() == Method::CONNECT;
-        let reached = async {
-            limiter.admit(&host.to_string())?;
-            let route = rules.route(host, *port, is_tunnel, resolver).await?;
-            connect(&route, options.connect_timeout).await
-        };
-        let summary = RequestSummary::new(request.method().as_str(), host, *port);
-        let request = if is_tunnel { summary } else { summary.with_path(request.uri().path()) };
-        match reached.await {
-            Ok((stream, address)) => {
-                let row = ledger.record_allowed(request, address, Arc::clone(&self.meter));
-                self.progress().row = Some(row);
-                Ok((MeteredStream::new(stream, Arc::clone(&self.meter)), row))
-            }
-            Err(error) => {
-                ledger.record_failure(request, error);
-                Err(error.reason)
-            }
+    /// Counts the request against the session's caps, and connects.
+    async fn connect_to(&self, target: &DialTarget) -> Result<(MeteredStream, RowId), Reason> {
+        let ProxyContext { dialer, limiter, ledger, .. } = &*self.context;
+        if let Err(reason) = limiter.admit(&target.host.to_string()) {
+            ledger.record_failure(target.summary.clone(), reason.into());
+            return Err(reason);
         }
-    }
-
-    /// Sends a request and waits for the head of the answer.
-    async fn send_request<B>(
-        &self,
-        site: MeteredStream,
-        request: Request<B>,
-    ) -> Result<(Response<Incoming>, JoinSet<()>), Reason>
-    where
-        B: Body<Data = Bytes, Error = hyper::Error> + Send + 'static,
-    {
-        let (mut sender, connection) = client::conn::http1::Builder::new()
-            .max_buf_size(MAX_HEAD_BYTES)
-            .max_header_size(MAX_HEAD_BYTES)
-            .max_headers(MAX_HEADERS)
-            .preserve_header_case(true)
-            .handshake(TokioIo::new(site))
-            .await
-            .map_err(|_| Reason::ConnectionLost)?;
-        let mut task = JoinSet::new();
-        task.spawn(async move {
-            if let Err(error) = connection.with_upgrades().await {
-                tracing::debug!(%error, "a site's connection ended early");
-            }
-        });
-        let response = sender.send_request(request).await.map_err(|error| failure_reason(&error))?;
-        Ok((response, task))
+        let (stream, row) = dialer.dial(target, &self.meter).await?;
+        self.progress().row = Some(row);
+        Ok((stream, row))
     }
 
     /// Records an idle timeout. It is a failure only if the site never sent anything.
@@ -327,6 +300,14 @@ impl Exchange {
     fn progress(&self) -> std::sync::MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn dial_target(request: &Request<Incoming>, target: &Target) -> DialTarget {
+    let Target { host, port, .. } = target;
+    let is_tunnel = request.method() == Method::CONNECT;
+    let summary = RequestSummary::new(request.method().as_str(), host, *port);
+    let summary = if is_tunnel { summary } else { summary.with_path(request.uri().path()) };
+    DialTarget { host: host.clone(), port: *port, is_tunnel, summary }
 }
 
 /// Where a request wants to go.

@@ -63,7 +63,7 @@ pub(crate) struct Upstream {
 pub enum HostMapError {
     #[error("'{key}' is not an exact host name: it may have no scheme, port, path or wildcard")]
     Key { key: String },
-    #[error("'{key}' leads to '{upstream}', which is none of ip, ip:port, host:port")]
+    #[error("'{key}' leads to '{upstream}', which is not ip, ip:port or host:port")]
     Upstream { key: String, upstream: String },
     #[error("'{key}' is in the map twice, once as '{other}'")]
     Twice { key: String, other: String },

@@ -65,6 +65,10 @@ pub struct InterceptedRequest {
     pub path_redacted: String,
     /// `None` if no answer came.
     pub status: Option<u16>,
+    /// Refused if it was held and did not leave.
+    pub verdict: EgressOutcome,
+    /// The number of the session's latest action when it began.
+    pub action: u32,
     pub bytes_up: u64,
     pub bytes_down: u64,
     pub started: Timestamp,
@@ -241,6 +245,10 @@ impl Ledger {
         self.latest_action.store(number, Ordering::Relaxed);
     }
 
+    pub(crate) fn latest_action(&self) -> u32 {
+        self.latest_action.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn record_failure(&self, request: RequestSummary, error: RouteError) {
         self.add(request, error.address, error.reason.into(), Arc::default());
     }
@@ -259,7 +267,8 @@ impl Ledger {
         let InterceptedRequest { method, host, port, path_redacted, status, started, duration, .. } = request;
         let method: String = method.chars().take(MAX_METHOD_CHARS).collect();
         let summary = RequestSummary { method, host, port, path: None }.with_path(&path_redacted);
-        let mut entry = self.entry(summary, None, EgressOutcome::Allowed);
+        let mut entry = self.entry(summary, None, request.verdict);
+        entry.action = request.action;
         (entry.at, entry.status, entry.duration_ms) = (started, status, Some(millis(duration)));
         (entry.bytes_up, entry.bytes_down) = (request.bytes_up, request.bytes_down);
         self.push(entry, None, false, |rows| &mut rows.requests);
@@ -353,7 +362,7 @@ impl Ledger {
             bytes_up: 0,
             bytes_down: 0,
             duration_ms: None,
-            action: self.latest_action.load(Ordering::Relaxed),
+            action: self.latest_action(),
         }
     }
 

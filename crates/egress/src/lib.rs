@@ -6,9 +6,14 @@
 //!
 //! For the origins of a session's sealed credentials TLS ends here: the browser holds placeholders, and they are
 //! swapped for the secrets on their way to the site, where the secrets belong.
+//!
+//! A request of such an origin that may change something leaves only when the session's [`EffectGate`] has decided on
+//! its whole bytes.
 
 mod address;
 mod connect;
+mod dial;
+mod effects;
 mod exchange;
 mod headers;
 mod hosts;
@@ -29,6 +34,7 @@ mod tls;
 mod upstream;
 
 pub use address::AddressRange;
+pub use effects::{Cleared, EffectDecided, EffectGate, EffectRefused, NavigationTicket};
 pub use hosts::{HostMap, HostMapError};
 pub use intercept::Interception;
 pub use ledger::{

@@ -5,7 +5,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -18,13 +18,43 @@ pub(crate) struct Meter {
     up: AtomicU64,
     down: AtomicU64,
     is_cut: AtomicBool,
+    activity: Arc<Activity>,
     /// `None`: counted, and not limited.
     limiter: Option<Arc<TrafficLimiter>>,
+}
+
+/// Whether a connection of the browser is in use. Shared by the connections to sites that serve it.
+#[derive(Debug, Default)]
+struct Activity {
+    moves: AtomicU64,
+    held: AtomicUsize,
+}
+
+/// Keeps a connection from being idle while a request of it is held.
+#[derive(Debug)]
+pub(crate) struct HoldGuard(Arc<Activity>);
+
+impl Drop for HoldGuard {
+    fn drop(&mut self) {
+        self.0.moves.fetch_add(1, Ordering::Relaxed);
+        self.0.held.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 impl Meter {
     pub(crate) fn limited_by(limiter: Arc<TrafficLimiter>) -> Meter {
         Meter { limiter: Some(limiter), ..Meter::default() }
+    }
+
+    /// Counts another connection to a site for the same connection of the browser.
+    pub(crate) fn sibling(&self) -> Meter {
+        Meter { activity: Arc::clone(&self.activity), limiter: self.limiter.clone(), ..Meter::default() }
+    }
+
+    /// Until the guard is dropped the connection is not idle, whatever moves.
+    pub(crate) fn hold(&self) -> HoldGuard {
+        self.activity.held.fetch_add(1, Ordering::Relaxed);
+        HoldGuard(Arc::clone(&self.activity))
     }
 
     pub(crate) fn up(&self) -> u64 {
@@ -40,12 +70,13 @@ impl Meter {
         self.is_cut.load(Ordering::Relaxed)
     }
 
-    /// Ends when nothing has moved for `limit`, noticed within twice that.
+    /// Ends when nothing has moved or was held for `limit`, noticed within twice that.
     pub(crate) async fn idle(&self, limit: Duration) {
+        let Activity { moves, held } = &*self.activity;
         loop {
-            let before = (self.up(), self.down());
+            let before = moves.load(Ordering::Relaxed);
             tokio::time::sleep(limit).await;
-            if before == (self.up(), self.down()) {
+            if before == moves.load(Ordering::Relaxed) && held.load(Ordering::Relaxed) == 0 {
                 return;
             }
         }
@@ -58,6 +89,7 @@ impl Meter {
         direction: fn(&TrafficLimiter) -> &Direction,
     ) -> io::Result<Option<Pin<Box<Sleep>>>> {
         counter.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.activity.moves.fetch_add(1, Ordering::Relaxed);
         let Some(limiter) = &self.limiter else { return Ok(None) };
         match direction(limiter).count(bytes as u64) {
             Ok(Duration::ZERO) => Ok(None),

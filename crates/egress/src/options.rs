@@ -21,6 +21,15 @@ pub struct Options {
     pub bandwidth: Option<u64>,
     /// Requests a second to one host, tunnels included; five seconds' worth may come at once. Further ones are refused.
     pub requests_per_second: Option<u32>,
+    /// The longest body of a request that waits for the gate; a longer one is refused.
+    pub max_effect_bytes: usize,
+    /// Requests that wait for the gate at once, and the bytes of their bodies in all.
+    pub max_held: usize,
+    pub max_held_bytes: usize,
+    /// How long a request waits until there is room for it to be held; then it is refused.
+    pub held_room_timeout: Duration,
+    /// For the whole body of a request that has to be decided on; then it is refused.
+    pub effect_body_timeout: Duration,
     /// Entries in the ledger of each kind (connected, failed, refused); the oldest of its kind is dropped
     /// for a further one.
     pub ledger_entries: usize,
@@ -40,6 +49,12 @@ impl Default for Options {
             bandwidth: Some(128 << 20),
             // A page of a thousand pictures from one host loads; a page that knocks in a loop stops.
             requests_per_second: Some(200),
+            max_effect_bytes: 8 << 20,
+            max_held: 16,
+            max_held_bytes: 32 << 20,
+            // Long enough for ordinary requests of a page that are decided on at once, one after the other.
+            held_room_timeout: Duration::from_secs(2),
+            effect_body_timeout: Duration::from_secs(30),
             ledger_entries: 10_000,
         }
     }

@@ -43,6 +43,20 @@ pub enum Reason {
     TlsUntrusted(CertificateFault),
     /// Nothing moved for as long as the session allows.
     Idle,
+    /// The gate decided that a request must not leave, with a code of its own.
+    EffectRefused(&'static str),
+    /// A request that has to be decided on has a larger body than is held.
+    EffectTooLarge,
+    /// The session holds as many requests, or bytes of them, as it may.
+    EffectsFull,
+    /// The body of a request that has to be decided on did not arrive, or not in time.
+    EffectIncomplete,
+    /// The body of a request that has to be decided on is coded and cannot be decoded.
+    EffectUnreadable,
+    /// A permit was for other bytes than the ones that were held.
+    EffectMismatch,
+    /// The browser gave a request up while it was held.
+    EffectWithdrawn,
 }
 
 impl Reason {
@@ -66,6 +80,13 @@ impl Reason {
             Reason::BadAnswer => ErrorCode::BadAnswer,
             Reason::TlsUntrusted(_) => ErrorCode::TlsUntrusted,
             Reason::Idle => ErrorCode::ConnectionIdle,
+            Reason::EffectRefused(name) => ErrorCode::parse(name).unwrap_or(ErrorCode::DeniedByPolicy),
+            Reason::EffectTooLarge => ErrorCode::EffectTooLarge,
+            Reason::EffectsFull => ErrorCode::EffectsFull,
+            Reason::EffectIncomplete => ErrorCode::EffectIncomplete,
+            Reason::EffectUnreadable => ErrorCode::EffectUnreadable,
+            Reason::EffectMismatch => ErrorCode::EffectMismatch,
+            Reason::EffectWithdrawn => ErrorCode::EffectWithdrawn,
         }
     }
 
@@ -77,7 +98,7 @@ impl Reason {
             }
             Reason::Port => format!("a session may not reach port {port}"),
             Reason::NotHome => {
-                format!("{host} is none of the sites that this signed-in session was granted")
+                format!("{host} is not one of the sites that this signed-in session was granted")
             }
             Reason::NotListed => format!("{host} (port {port}) is not on this session's list of sites"),
             Reason::Relay => {
@@ -105,6 +126,23 @@ impl Reason {
                 format!("{host} is not trusted: its certificate {}", fault.label())
             }
             Reason::Idle => format!("nothing came from {host} for too long"),
+            Reason::EffectRefused(_) => format!("a request to {host} that may change something was refused"),
+            Reason::EffectTooLarge => {
+                format!("a request to {host} that has to be decided on is larger than what is held")
+            }
+            Reason::EffectsFull => {
+                format!("a request to {host} has to be decided on, and too many others wait already")
+            }
+            Reason::EffectIncomplete => {
+                format!("a request to {host} that has to be decided on did not arrive completely")
+            }
+            Reason::EffectUnreadable => {
+                format!("a request to {host} that has to be decided on is compressed and cannot be read")
+            }
+            Reason::EffectMismatch => format!("a request to {host} is not the one that was permitted"),
+            Reason::EffectWithdrawn => {
+                format!("the page gave a request to {host} up before it was decided on")
+            }
         }
     }
 
@@ -117,10 +155,10 @@ impl Reason {
                 "Use the site's web port. The operator can name a trusted host and port under security.browser.egress.hosts."
             }
             Reason::NotHome => {
-                "Navigate there by its address: a person is asked. The operator can add domains under security.browser.credentials.egress."
+                "Navigate to its address: that asks a person. The operator can add domains under security.browser.credentials.egress."
             }
             Reason::NotListed => {
-                "Navigate there by its address: a person is asked. The operator can add it under security.browser.egress.allow, or under egress.allow_resources if pages only load from it."
+                "Navigate to its address: that asks a person. The operator can add it under security.browser.egress.allow, or under egress.allow_resources if pages only load from it."
             }
             Reason::Relay => {
                 "Open the site itself. The operator can name this host exactly in the session's list."
@@ -132,16 +170,18 @@ impl Reason {
                 "Open a new session. security.browser.egress.max_bytes_down and max_bytes_up set the limits."
             }
             Reason::UpstreamProxy => {
-                "Try again. If it stays so, the operator looks at security.browser.egress.upstream."
+                "Try again. If it fails again, the operator should check security.browser.egress.upstream."
             }
             Reason::TooManyConnections => "Close pages that are not needed, or open a new session.",
             Reason::Malformed => "Use an http: or https: address with a plain host name.",
             Reason::HostNotFound => {
                 "Check the spelling of the host name. If it is right, this machine's name server may not know it."
             }
-            Reason::LookupTimeout => "Try again. If it stays so, the machine's name server does not answer.",
+            Reason::LookupTimeout => {
+                "Try again. If it fails again, this machine's name server does not answer."
+            }
             Reason::ConnectTimeout | Reason::Unreachable => {
-                "Try again later. If it stays so, the site is down or does not talk to this network."
+                "Try again later. If it fails again, the site is down or blocks this network."
             }
             Reason::ConnectionRefused => "Check the port. If it is right, nothing is being served there.",
             Reason::ConnectionLost => {
@@ -151,7 +191,18 @@ impl Reason {
             Reason::TlsUntrusted(_) => {
                 "Nothing was sent. If the site has an authority of its own, the operator can name its certificate file."
             }
-            Reason::Idle => "Try again. If it stays so, the site is too slow to use.",
+            Reason::Idle => "Try again. If it fails again, the site is too slow to use.",
+            Reason::EffectRefused(_) => {
+                "Nothing was sent. Do not try another way. Tell the person that this step needs them."
+            }
+            Reason::EffectTooLarge => {
+                "Nothing was sent. Send less at once, or ask the person to do this step."
+            }
+            Reason::EffectsFull => "Nothing was sent. Wait until the open questions are answered.",
+            Reason::EffectIncomplete => "Nothing was sent. Try again.",
+            Reason::EffectUnreadable => "Nothing was sent. Ask the person to do this step.",
+            Reason::EffectMismatch => "Nothing was sent. This is a fault of Stockade: please report it.",
+            Reason::EffectWithdrawn => "Nothing was sent. Read the page to see where it is now.",
         }
     }
 
@@ -167,7 +218,14 @@ impl Reason {
             | Reason::TooManyRequests
             | Reason::ByteLimit
             | Reason::TooManyConnections
-            | Reason::Malformed => true,
+            | Reason::Malformed
+            | Reason::EffectRefused(_)
+            | Reason::EffectTooLarge
+            | Reason::EffectsFull
+            | Reason::EffectIncomplete
+            | Reason::EffectUnreadable
+            | Reason::EffectMismatch
+            | Reason::EffectWithdrawn => true,
             Reason::HostNotFound
             | Reason::UpstreamProxy
             | Reason::LookupTimeout
@@ -194,8 +252,15 @@ impl Reason {
             | Reason::Malformed
             | Reason::HostNotFound
             | Reason::TlsUntrusted(_)
-            | Reason::BadAnswer => false,
-            Reason::TooManyConnections
+            | Reason::BadAnswer
+            | Reason::EffectRefused(_)
+            | Reason::EffectTooLarge
+            | Reason::EffectUnreadable
+            | Reason::EffectMismatch => false,
+            Reason::EffectsFull
+            | Reason::EffectIncomplete
+            | Reason::EffectWithdrawn
+            | Reason::TooManyConnections
             | Reason::TooManyRequests
             | Reason::UpstreamProxy
             | Reason::LookupTimeout
@@ -233,6 +298,14 @@ mod tests {
             (Reason::BadAnswer, "bad_answer"),
             (Reason::TlsUntrusted(CertificateFault::Expired), "tls_untrusted"),
             (Reason::Idle, "connection_idle"),
+            (Reason::EffectRefused("denied_by_operator"), "denied_by_operator"),
+            (Reason::EffectRefused("of another version"), "denied_by_policy"),
+            (Reason::EffectTooLarge, "effect_too_large"),
+            (Reason::EffectsFull, "effects_full"),
+            (Reason::EffectIncomplete, "effect_incomplete"),
+            (Reason::EffectUnreadable, "effect_unreadable"),
+            (Reason::EffectMismatch, "effect_mismatch"),
+            (Reason::EffectWithdrawn, "effect_withdrawn"),
         ] {
             assert_eq!(reason.code().to_string(), code);
             assert!(!reason.hint().is_empty() && !reason.message("a.test", 80).is_empty(), "{code}");

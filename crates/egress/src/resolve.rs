@@ -15,7 +15,7 @@ pub(crate) type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<IpAddr>>>
 /// Further lookups of the session wait for a free slot, within their own timeout.
 const MAX_LOOKUPS: usize = 32;
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Resolver {
     lookup: fn(String) -> Addresses,
     slots: Arc<Semaphore>,

@@ -1,10 +1,16 @@
 //! Listening on a session's socket, and ending with it.
 
+use crate::NavigationTicket;
+use crate::dial::Dialer;
 use crate::exchange::{ProxyContext, Sealing, serve_connection};
+use crate::intercept::{DeferredNavigations, HoldingRoom};
 use crate::ledger::{Ledger, RequestSummary};
 use crate::limiter::TrafficLimiter;
 use crate::resolve::Resolver;
-use crate::{EgressFailure, Interception, LedgerBatch, LedgerSnapshot, Options, Reason, Rules, Seal};
+use crate::{
+    EffectGate, EgressFailure, Interception, LedgerBatch, LedgerSnapshot, Options, Reason, Rules, Seal,
+};
+use audit::PermittedEffect;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
@@ -16,6 +22,8 @@ use tokio::task::{JoinHandle, JoinSet};
 pub struct Egress {
     ledger: Arc<Ledger>,
     seal: Arc<OnceLock<Arc<Seal>>>,
+    effect_gate: Arc<OnceLock<Arc<dyn EffectGate>>>,
+    deferred: Arc<DeferredNavigations>,
     task: JoinHandle<()>,
 }
 
@@ -41,9 +49,20 @@ pub(crate) fn serve_with(
     let ledger = Arc::new(Ledger::new(options.ledger_entries));
     let limiter = Arc::new(TrafficLimiter::new(&options));
     let seal = Arc::new(OnceLock::new());
-    let sealing = Sealing { interception, seal: Arc::clone(&seal) };
-    let context = ProxyContext { rules, options, resolver, ledger: Arc::clone(&ledger), limiter, sealing };
-    Egress { ledger, seal, task: tokio::spawn(accept(listener, Arc::new(context))) }
+    let effect_gate = Arc::new(OnceLock::new());
+    let deferred = Arc::new(DeferredNavigations::default());
+    let sealing = Sealing {
+        interception,
+        seal: Arc::clone(&seal),
+        effect_gate: Arc::clone(&effect_gate),
+        holding_room: Arc::new(HoldingRoom::new(&options)),
+        deferred: Arc::clone(&deferred),
+    };
+    let connect_timeout = options.connect_timeout;
+    let dialer = Dialer { rules, resolver, ledger: Arc::clone(&ledger), connect_timeout };
+    let context = ProxyContext { dialer, options, ledger: Arc::clone(&ledger), limiter, sealing };
+    let task = tokio::spawn(accept(listener, Arc::new(context)));
+    Egress { ledger, seal, effect_gate, deferred, task }
 }
 
 impl Egress {
@@ -53,6 +72,23 @@ impl Egress {
         if !Arc::ptr_eq(self.seal.get_or_init(|| Arc::clone(&seal)), &seal) {
             tracing::error!("a session was sealed twice; the first seal stays");
         }
+    }
+
+    /// Sets who decides on requests of intercepted origins, before the session's first page, once.
+    pub fn set_effect_gate(&self, gate: Arc<dyn EffectGate>) {
+        if self.effect_gate.set(gate).is_err() {
+            tracing::error!("a session's gate for effects was set twice; the first stays");
+        }
+    }
+
+    /// Lets a navigation that the proxy keeps leave with the next navigation to its address.
+    pub fn release_navigation(&self, ticket: NavigationTicket, permitted: PermittedEffect) {
+        self.deferred.release(ticket, permitted);
+    }
+
+    /// Forgets a navigation that the proxy keeps.
+    pub fn discard_navigation(&self, ticket: NavigationTicket) {
+        self.deferred.discard(ticket);
     }
 
     pub fn ledger(&self) -> LedgerSnapshot {

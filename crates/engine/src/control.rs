@@ -2,12 +2,12 @@
 
 use crate::approvals::ApprovalStore;
 use crate::error::Fault;
-use crate::gate::{Gate, LONGEST_ACTION};
+use crate::gate::{Gate, LONGEST_ACTION, Supervision};
 use crate::logins::{self, Logins};
-use crate::provider::sandbox::{self, SandboxProvider, SandboxSettings};
+use crate::provider::sandbox::{self, CpuSettings, SandboxProvider, SandboxSettings};
 use crate::provider::{BrowserLimits, Provider};
 use crate::record::{Anchors, RetentionRules};
-use crate::session::{RecordMode, Registry, SessionSettings, SiteList};
+use crate::session::{EffectSettings, RecordMode, Registry, SessionSettings, SiteList};
 use crate::settings::{Config, EgressMode, PictureFormat, Recording, ScreenKind};
 use crate::state::State;
 use crate::storage::Storage;
@@ -63,12 +63,15 @@ impl Control {
         let provider = Arc::new(Provider::Sandbox(sandbox));
         crate::memory::close()?;
         let (log, authority) = crate::record::open_log(&config.audit, state, &provider.instance())?;
+        crate::record::close_interrupted_sessions(&log).await?;
         let approvals =
             ApprovalStore::open(storage.clone(), (log.clone(), authority), config.approvals()).await?;
         let logins = Arc::new(Logins::open(&config.credentials, state)?);
         let rules = Arc::new(crate::egress_setup::rules(config, &logins).await?);
         let settings = settings(config, state, &log, rules)?;
-        let registry = Arc::new(Registry::new(settings, provider.clone(), log.clone(), logins.clone()));
+        let policy = Policy::new(config.policy());
+        let effects = EffectSettings { policy: policy.clone(), log: log.clone() };
+        let registry = Arc::new(Registry::new(settings, provider.clone(), logins.clone(), effects));
         let anchors = Mutex::new(Anchors::start(&config.audit.anchor, &log));
         let retention_task = crate::record::sweep_periodically(
             state.folder().to_owned(),
@@ -84,8 +87,8 @@ impl Control {
             tokio::spawn(logins::remove_expired_periodically(logins.clone(), log.clone()));
         // Without approvals there is no guidance either.
         let pause_after = if config.hitl.enabled { config.hitl.failures_before_pause } else { 0 };
-        let policy = Policy::new(config.policy());
-        let gate = Gate::new(policy, log.clone(), registry, approvals.clone(), pause_after);
+        let supervision = Supervision { pause_after, halts_on_credentials: config.hitl.enabled };
+        let gate = Gate::new(policy, log.clone(), registry, approvals.clone(), supervision);
         Ok(Control {
             gate,
             approvals,
@@ -166,7 +169,7 @@ fn transient_folder(state: &State, log: &audit::Log) -> Result<PathBuf, Fault> {
     let folder = state.folder().join("transient").join(chain);
     match std::fs::remove_dir_all(&folder) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(Fault::unwritable("cannot remove pictures that a crash left", &error))
+            Err(Fault::unwritable("cannot remove screenshots that a crash left", &error))
         }
         _ => Ok(folder),
     }
@@ -179,11 +182,15 @@ fn sandbox_settings(config: &Config) -> Result<SandboxSettings, Fault> {
     Ok(SandboxSettings {
         limits: jail::Limits {
             memory_bytes: container.memory_limit.bytes(),
-            cpu: container.cpu_shares,
             pids: container.pids.into(),
             open_files: container.open_files.into(),
             tmp_bytes: container.tmp_size.bytes(),
             shm_bytes: container.shm_size.bytes(),
+        },
+        cpu: CpuSettings {
+            share: container.cpu_shares,
+            credit: container.cpu_credit.duration(),
+            burst: container.cpu_burst,
         },
         restarts: config.runtime_restart_attempts,
         token_lifetime: Duration::from_secs(config.bridge_token_seconds.0.into()),
@@ -207,6 +214,7 @@ fn settings(
         most_sessions: config.max_concurrent_sessions as usize,
         restarts: config.runtime_restart_attempts,
         action_timeout: Duration::from_secs(config.action_timeout.0.into()),
+        denial_stands: config.hitl.denial_stands.duration(),
         health_interval: config.health_interval.duration(),
         egress: rules,
         sites: matches!(config.egress.mode, EgressMode::Allowlist).then(|| SiteList {

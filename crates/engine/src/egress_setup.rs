@@ -65,7 +65,7 @@ fn check_ca_file(egress: &Egress) -> Result<(), Fault> {
     let limits = http_client::Limits { connect: limit, total: limit, largest_body: None };
     http_client::Client::new(roots, limits).map(|_| ()).map_err(|error| {
         Fault::outside_sessions(ErrorCode::ConfigValue, format!("egress.ca_file: {error}"))
-            .hint("Give a PEM file with at least one certificate of an authority.")
+            .hint("Name a PEM file with at least one certificate of a certificate authority.")
     })
 }
 

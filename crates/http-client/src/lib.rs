@@ -52,7 +52,7 @@ pub struct Response {
 pub enum HttpError {
     #[error("the address has no host")]
     NoHost,
-    #[error("this client speaks no TLS")]
+    #[error("this client does not support TLS")]
     PlainOnly,
     #[error("{0}")]
     BadHost(#[from] InvalidDnsNameError),

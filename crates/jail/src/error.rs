@@ -15,11 +15,11 @@ pub enum JailError {
     BubblewrapMissing,
     #[error("bubblewrap {version} is too old: it has no --ro-bind-fd")]
     BubblewrapOld { version: String },
-    #[error("this machine does not let an ordinary user make namespaces: {why}")]
+    #[error("this machine does not let ordinary users create namespaces: {why}")]
     NamespacesForbidden { why: String, fix: String },
     #[error("the limits of a jail cannot be set: {why}")]
     LimitsUnavailable { why: String, fix: String },
-    #[error("the keeper, which holds the jails, is gone: {why}")]
+    #[error("the keeper process, which holds the jails, has ended: {why}")]
     RuntimeLost { why: String },
     #[error("jail {id} did not start: {log}")]
     StartFailed { id: JailId, log: String },
@@ -27,15 +27,15 @@ pub enum JailError {
     UnknownJail { id: JailId },
     #[error("there is a jail {id} already")]
     JailExists { id: JailId },
-    #[error("processes of {id} are still there after being killed")]
+    #[error("processes of jail {id} survived being killed")]
     StillAlive { id: JailId },
-    #[error("{path} cannot be trusted with sockets: {why}")]
+    #[error("{path} is not safe for sockets: {why}")]
     UnsafeRuntimeDir { path: PathBuf, why: &'static str },
     #[error("the keeper failed: {what}")]
     InKeeper { what: String, source: io::Error },
     #[error(transparent)]
     Template(#[from] TemplateError),
-    #[error("no random numbers")]
+    #[error("the system returned no random numbers")]
     NoRandomness { source: getrandom::Error },
     #[error("the seccomp filter does not compile")]
     Filter { source: seccompiler::BackendError },
@@ -104,18 +104,18 @@ impl JailError {
         match self {
             JailError::BadId(_) => "Choose another id.".to_owned(),
             JailError::BubblewrapMissing => {
-                "Run: apt-get install bubblewrap (or dnf install, pacman -S)".to_owned()
+                "Install bubblewrap: apt-get install bubblewrap (Fedora: dnf install bubblewrap; Arch: pacman -S bubblewrap)".to_owned()
             }
             JailError::BubblewrapOld { .. } => {
-                "Run: apt-get update && apt-get install bubblewrap (the security updates of Debian 12 and \
-                 Ubuntu 22.04 have it)"
+                "Update bubblewrap: apt-get update && apt-get install bubblewrap (the security updates of Debian 12 and \
+                 Ubuntu 22.04 have it; Fedora: dnf upgrade bubblewrap; Arch: pacman -Syu bubblewrap)"
                     .to_owned()
             }
             JailError::NamespacesForbidden { fix, .. } | JailError::LimitsUnavailable { fix, .. } => {
                 fix.clone()
             }
             JailError::RuntimeLost { .. } => {
-                "Every jail ended with it. Start the control plane again; then run: stockade jail reap"
+                "Every jail ended with it. Restart the server, then run: stockade jail reap"
                     .to_owned()
             }
             JailError::StartFailed { .. } => "Run: stockade doctor".to_owned(),
@@ -123,7 +123,7 @@ impl JailError {
             JailError::JailExists { .. } => "Destroy it first, or choose another id.".to_owned(),
             JailError::StillAlive { .. } => "Run: stockade jail reap".to_owned(),
             JailError::UnsafeRuntimeDir { path, .. } => {
-                format!("Look at who made it, then run: rm -r {}", path.display())
+                format!("Find out who made it, then run: rm -r {}", path.display())
             }
             JailError::Template(error) => error.hint(),
             JailError::File { source, .. }

@@ -29,7 +29,7 @@ pub use error::JailError;
 pub use id::{InstanceId, InvalidId, JailId};
 pub use keeper::{KeeperCommand, ProcessInfo};
 pub use launch::{default_runtime_dir, list, reap};
-pub use limits::Limits;
+pub use limits::{CpuWeight, Limits};
 pub use native::{NativeOptions, NativeRuntime, verified_template};
 pub use probe::{HostProbe, probe_host};
 pub use runtime::{

@@ -4,13 +4,11 @@ use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1024 * 1024;
 
+/// What a jail is started with. CPU time is limited while it runs, see [`set_cpu`](crate::Runtime::set_cpu).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Memory of all its processes, tmpfs contents included. Beyond it the kernel kills one of them.
     pub memory_bytes: u64,
-    /// Processors, as a share: 0.5 is half of one. Not set by [`start`](crate::Runtime::start) but by
-    /// [`set_cpu`](crate::Runtime::set_cpu) once the browser is ready, because it doubles the time to start.
-    pub cpu: f64,
     /// Processes and threads. Beyond it `fork` fails with EAGAIN.
     pub pids: u64,
     /// Open files of each process. Beyond it `open` fails with EMFILE.
@@ -21,11 +19,33 @@ pub struct Limits {
     pub shm_bytes: u64,
 }
 
+/// A jail's weight against other jails when the machine is full, in sixteenths of a full one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CpuWeight(u8);
+
+impl CpuWeight {
+    const STEPS: u8 = 16;
+
+    /// What a jail starts with.
+    pub const FULL: CpuWeight = CpuWeight(CpuWeight::STEPS);
+    pub const LEAST: CpuWeight = CpuWeight(1);
+
+    /// The weight for a part from 0 to 1, in steps.
+    pub fn of_part(part: f64) -> CpuWeight {
+        // A cast of a number that is out of range, or none, saturates.
+        let steps = (part * f64::from(CpuWeight::STEPS)).ceil() as u8;
+        CpuWeight(steps).clamp(CpuWeight::LEAST, CpuWeight::FULL)
+    }
+
+    pub(crate) fn part_of(self, full: u32) -> u32 {
+        full * u32::from(self.0) / u32::from(CpuWeight::STEPS)
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
             memory_bytes: 512 * MIB,
-            cpu: 0.5,
             pids: 1024,
             open_files: 1024,
             tmp_bytes: 128 * MIB,

@@ -6,12 +6,13 @@ use crate::probe::probe_host;
 use crate::runtime::{Finding, InstanceReport, Outcome, Reaped};
 use crate::template::{self, BuildOptions, Flavour, Store, Template, TemplateError};
 use crate::{
-    CgroupChoice, Enforcement, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, PreparedJail,
-    Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport,
+    CgroupChoice, CpuWeight, Enforcement, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier,
+    PreparedJail, Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport,
 };
 use error_code::ErrorCode;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Settings of the native runtime.
 #[derive(Clone, Debug)]
@@ -93,8 +94,16 @@ impl Runtime for NativeRuntime {
         self.keeper.stats(jail)
     }
 
-    fn set_cpu(&self, jail: &JailId, share: Option<f64>) -> Result<(), JailError> {
-        self.keeper.set_cpu(jail, share)
+    fn cpu_usage(&self, jail: &JailId) -> Result<Option<Duration>, JailError> {
+        self.keeper.instance().cpu_usage(jail)
+    }
+
+    fn set_cpu(&self, jail: &JailId, processors: Option<f64>) -> Result<(), JailError> {
+        self.keeper.instance().set_cpu(jail, processors)
+    }
+
+    fn set_cpu_weight(&self, jail: &JailId, weight: CpuWeight) -> Result<(), JailError> {
+        self.keeper.instance().set_cpu_weight(jail, weight)
     }
 
     fn log_tail(&self, jail: &JailId) -> Result<String, JailError> {
@@ -221,6 +230,9 @@ fn check_fonts() -> Finding {
     let mut packages: Vec<&str> = missing.iter().map(|gap| gap.package).collect();
     packages.sort_unstable();
     packages.dedup();
-    let fix = format!("apt-get install {} && stockade template build", packages.join(" "));
+    let fix = format!(
+        "Run: apt-get install {} (docs/install.md has the names for dnf and pacman). Then run: stockade template build",
+        packages.join(" ")
+    );
     Finding::advice("fonts", format!("no font for {}", scripts.join(", ")), fix)
 }

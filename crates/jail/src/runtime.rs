@@ -6,11 +6,12 @@
 //! calls block; callers with an event loop make them from a
 //! blocking thread.
 
-use crate::{Enforcement, InstanceId, JailError, JailId, JailStats, Limits};
+use crate::{CpuWeight, Enforcement, InstanceId, JailError, JailId, JailStats, Limits};
 use error_code::ErrorCode;
 use serde::{Deserialize, Serialize};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Path of the CDP socket in every jail.
 pub const CDP_SOCKET: &str = "/run/stockade/cdp.sock";
@@ -31,7 +32,7 @@ pub trait Runtime: Send + Sync {
     /// [`EGRESS_SOCKET`]. No other user of the host can connect to them.
     fn prepare(&self, jail: &JailId) -> Result<PreparedJail, JailError>;
 
-    /// Starts a prepared jail; its program runs when this returns. The CPU is not limited yet, see
+    /// Starts a prepared jail; its program runs when this returns. The CPU is not limited: see
     /// [`set_cpu`](Runtime::set_cpu).
     fn start(&self, spec: &JailSpec) -> Result<(), JailError>;
 
@@ -41,8 +42,15 @@ pub trait Runtime: Send + Sync {
     /// `None` when nothing counts, as with [`Enforcement::Weaker`].
     fn stats(&self, jail: &JailId) -> Result<Option<JailStats>, JailError>;
 
-    /// Limits the jail's CPU time to a share of one processor; `None` lifts the limit.
-    fn set_cpu(&self, jail: &JailId, share: Option<f64>) -> Result<(), JailError>;
+    /// The CPU time that the jail has used so far. `None` when nothing counts.
+    fn cpu_usage(&self, jail: &JailId) -> Result<Option<Duration>, JailError>;
+
+    /// Limits the jail to a number of processors, such as 0.5; `None` lifts the limit. Unused time of a quarter of a
+    /// second is carried over to the next. Each call hands out the time of a new quarter: call it to change something.
+    fn set_cpu(&self, jail: &JailId, processors: Option<f64>) -> Result<(), JailError>;
+
+    /// Sets what the jail gets beside others when the machine is full. A new jail has [`CpuWeight::FULL`].
+    fn set_cpu_weight(&self, jail: &JailId, weight: CpuWeight) -> Result<(), JailError>;
 
     /// The end of what the jail printed, as plain text. The jail wrote it: show it, never interpret it.
     fn log_tail(&self, jail: &JailId) -> Result<String, JailError>;

@@ -67,7 +67,12 @@ impl Delegated {
             fs::write(mount.join("cgroup.subtree_control"), "+memory +cpu +pids").unwrap();
             vec![mount.join(&name)]
         } else {
-            CONTROLLERS.iter().map(|controller| mount.join(controller).join(&name)).collect()
+            // One that is mounted with another is a link.
+            let mut mounts =
+                CONTROLLERS.map(|controller| mount.join(controller).canonicalize().unwrap()).to_vec();
+            mounts.sort();
+            mounts.dedup();
+            mounts.into_iter().map(|mount| mount.join(&name)).collect()
         };
         for folder in &folders {
             fs::create_dir(folder).unwrap();
@@ -171,7 +176,10 @@ fn without_bubblewrap_the_error_says_how_to_install_it() {
         let mut command = Command::new(host_program());
         command.args(&arguments).env("PATH", "/nonexistent");
         let said = ask(command);
-        assert!(said.contains("bubblewrap_missing Run: apt-get install bubblewrap"), "{arguments:?}: {said}");
+        assert!(
+            said.contains("bubblewrap_missing Install bubblewrap: apt-get install bubblewrap"),
+            "{arguments:?}: {said}"
+        );
     }
 }
 

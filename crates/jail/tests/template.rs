@@ -262,7 +262,7 @@ fn what_is_missing_is_said_with_the_command_that_mends_it() {
             "apt-get install chromium-headless-shell",
         ),
         (with(probe_program(), nowhere, Flavour::Xvfb), "chromium_missing", "apt-get install chromium"),
-        (with(probe_program(), &script, Flavour::Headless), "chromium_not_a_program", "real program"),
+        (with(probe_program(), &script, Flavour::Headless), "chromium_not_a_program", "Name the program"),
         (with("/nonexistent/bridge", nowhere, Flavour::Headless), "bridge_missing", "cargo build -p bridge"),
     ];
     let store = Store::open(&folder.path().join("store")).unwrap();

@@ -79,7 +79,7 @@ impl Policy {
                 return DecisionKind::Ask;
             }
         }
-        if mode == SessionMode::Clean {
+        if mode == SessionMode::Clean && self.settings.medium_on_new_domain == RiskResponse::Allow {
             evidence.push(Evidence::new("session", "clean"));
             return DecisionKind::Allow;
         }
@@ -91,6 +91,11 @@ impl Policy {
                 evidence.push(Evidence::new("trusted domain", first.as_str()));
                 DecisionKind::Allow
             }
+            Some([]) | None if mode == SessionMode::Clean => match self.settings.medium_on_new_domain {
+                RiskResponse::Allow => DecisionKind::Allow,
+                RiskResponse::Deny => DecisionKind::Deny,
+                RiskResponse::Ask | RiskResponse::Trusted => DecisionKind::Ask,
+            },
             Some([]) | None => DecisionKind::Ask,
         }
     }
@@ -98,7 +103,7 @@ impl Policy {
 
 /// Scheme, host and port of the page, of the frame, and of where the action leads. For a navigation only the last counts.
 /// `None` is an opaque origin, which is never trusted.
-fn endpoints(action: &Action, facts: &Facts) -> Vec<Option<Endpoint>> {
+pub(crate) fn endpoints(action: &Action, facts: &Facts) -> Vec<Option<Endpoint>> {
     if let Action::Navigate(go) = action {
         return vec![Endpoint::of(go.url.as_str())];
     }

@@ -71,7 +71,7 @@ pub enum InvalidRule {
     Param(String),
     #[error("there is no fact {0:?}; there are {list}", list = FACTS.join(", "))]
     Fact(String),
-    #[error("the pattern {0:?} is not understood, or too large")]
+    #[error("the pattern {0:?} is invalid or too large")]
     Pattern(String),
 }
 

@@ -1,9 +1,10 @@
 //! The decision on an action: total, deterministic, and with the name of its rule.
 
+use crate::assess::endpoints;
 use crate::settings::DomainLimits;
 use crate::{
-    Action, Assessment, DecisionKind, DomainPattern, Facts, Permit, Policy, Question, Refusal, Risk,
-    RuleName, SessionContext, SessionMode,
+    Action, Assessment, DecisionKind, DomainPattern, Endpoint, Facts, Origin, Permit, Policy, Question,
+    Refusal, Risk, RiskResponse, RuleName, SessionContext, SessionMode, builtin_rules,
 };
 use error_code::ErrorCode;
 
@@ -40,6 +41,9 @@ impl Policy {
             };
             (assessed, domain) = (asked, Some(added));
         }
+        if domain.is_none() && self.is_left_to_effects(&action, &facts, session, &assessed) {
+            assessed.decision = DecisionKind::Allow;
+        }
         let Assessment { risk, decision, rule, description, evidence, refusal } = assessed;
         if let Some(refusal) = refusal {
             return Decision::Deny(refused(refusal, rule, risk));
@@ -51,6 +55,46 @@ impl Policy {
             }
             DecisionKind::Deny => Decision::Deny(not_allowed(rule, risk, &description)),
         }
+    }
+
+    /// Whether the requests that an action may cause are decided on instead: all of its origins are intercepted. Refusals,
+    /// denials, operators' own rules and navigation to sensitive or new domains stay.
+    fn is_left_to_effects(
+        &self,
+        action: &Action,
+        facts: &Facts,
+        session: &SessionContext,
+        found: &Assessment,
+    ) -> bool {
+        const STAYS: [&str; 7] = [
+            "navigate.new-domain",
+            "navigate.sensitive-domain",
+            "navigate.sensitive-name",
+            "click.link-new-domain",
+            "click.link-sensitive-domain",
+            "domain.blocked",
+            "upload",
+        ];
+        let is_builtin = builtin_rules().iter().any(|rule| rule.name == found.rule.as_str());
+        let is_denied = self.settings.responses.of(found.risk) == RiskResponse::Deny;
+        if session.intercepted.is_empty() || found.refusal.is_some() || is_denied || !is_builtin {
+            return false;
+        }
+        let is_home =
+            matches!(action, Action::Navigate(_)) && found.rule.as_str() == "navigate.sensitive-name";
+        if STAYS.contains(&found.rule.as_str()) && !is_home {
+            return false;
+        }
+        let acted = facts.target.iter().chain(&facts.to).map(|element| &element.origin);
+        let mut acted = acted.chain(facts.dialog.iter().map(|dialog| &dialog.origin));
+        let is_intercepted = |endpoint: &Option<Endpoint>| {
+            let known = |origin: &Origin| Endpoint::of(origin.as_str()) == *endpoint;
+            endpoint.is_some() && session.intercepted.iter().any(known)
+        };
+        let endpoints = endpoints(action, facts);
+        !endpoints.is_empty()
+            && endpoints.iter().all(is_intercepted)
+            && acted.all(|origin| session.intercepted.contains(origin))
     }
 
     /// For an action that leads to a blocked domain: one question for the domain and the action together. `None` if
@@ -115,8 +159,8 @@ fn refused(refusal: Refusal, rule: RuleName, risk: Risk) -> Denial {
 mod tests {
     use super::*;
     use crate::{
-        Appearance, Chord, Click, Drag, ElementFacts, Find, Navigate, Origin, Press, Read, RiskResponse,
-        RiskResponses, Select, Settings, Target, TypeText, WebUrl,
+        Appearance, Chord, Click, Drag, ElementFacts, Find, Navigate, Press, Read, RiskResponses, Select,
+        Settings, Target, TypeText, WebUrl,
     };
 
     fn field(secret: bool) -> ElementFacts {
@@ -221,6 +265,55 @@ mod tests {
             };
             assert_eq!(decided, expected, "{high:?} {asks}");
         }
+    }
+
+    #[test]
+    fn on_an_intercepted_origin_words_and_forms_are_noted_and_refusals_stay() {
+        let session = SessionContext {
+            mode: SessionMode::SignedIn,
+            intercepted: vec![Origin::of("http://shop.test/")],
+            ..SessionContext::default()
+        };
+        let decided = |action: Action, facts: Facts, settings: Settings| match Policy::new(settings)
+            .decide(action, facts, &session)
+        {
+            Decision::Allow(_) => "allow",
+            Decision::Ask(_) => "ask",
+            Decision::Deny(denial) => denial.code.name(),
+        };
+        let page = |facts: Facts| Facts { page_url: "http://shop.test/x".into(), ..facts };
+        let linked = |href: &str| {
+            let (action, mut facts) = delete();
+            facts.target.as_mut().unwrap().href = Some(href.to_owned());
+            (action, page(facts))
+        };
+        let (action, facts) = delete();
+        assert_eq!(decided(action.clone(), page(facts.clone()), Settings::default()), "allow");
+        let alone = Settings { asks: false, ..Settings::default() };
+        assert_eq!(decided(action.clone(), page(facts.clone()), alone), "allow");
+        let responses = RiskResponses { high: RiskResponse::Deny, ..RiskResponses::default() };
+        let strict = Settings { responses, ..Settings::default() };
+        assert_eq!(decided(action.clone(), page(facts.clone()), strict), "denied_by_policy");
+        let mut framed = facts;
+        framed.target.as_mut().unwrap().origin = Origin::of("http://ads.test/");
+        assert_eq!(decided(action, page(framed), Settings::default()), "ask");
+        let (action, facts) = linked("http://news.test/");
+        assert_eq!(decided(action, facts, Settings::default()), "ask");
+        let (action, facts) = linked("http://shop.test/items/3/delete");
+        assert_eq!(decided(action, facts, Settings::default()), "allow");
+        assert_eq!(decided(typing(), page(on(field(true))), Settings::default()), "secret_field");
+        assert_eq!(
+            decided(press("Control+c"), page(on(field(false))), Settings::default()),
+            "clipboard_refused"
+        );
+        let go = |url: &str| {
+            Action::Navigate(Navigate { url: WebUrl::parse(url).unwrap(), wait_for: Default::default() })
+        };
+        assert_eq!(decided(go("http://news.test/"), page(Facts::default()), Settings::default()), "ask");
+        assert_eq!(
+            decided(go("http://shop.test/items/3/delete"), page(Facts::default()), Settings::default()),
+            "allow"
+        );
     }
 
     #[test]
@@ -339,7 +432,7 @@ mod tests {
             mode: crate::SessionMode::SignedIn,
             home: Some(patterns(&["shop.test", "*.shop.test"])),
             domains: patterns(domains),
-            allowlists: Vec::new(),
+            ..SessionContext::default()
         };
         for (url, allowlist, session, expected) in [
             ("http://shop.test/", None, home(&[]), "allow"),

@@ -29,12 +29,15 @@
 //! }
 //! ```
 
+mod access;
 mod action;
+mod action_texts;
 mod assess;
 pub mod credential;
 mod custom_rule;
 mod decide;
 mod domains;
+mod effect;
 mod evidence;
 mod facts;
 mod ids;
@@ -51,16 +54,23 @@ mod selector;
 mod settings;
 mod target;
 mod url;
+mod well_known;
 
+pub use access::Access;
 pub use action::{
     Action, ActionClass, ActionKind, AnswerDialog, Check, Click, Condition, Direction, Distance, Drag, Hover,
     ImageFormat, LoadState, MouseButton, Navigate, Press, ReadDom, Screenshot, Scroll, Select, SelectOption,
     TabId, Tabs, TypeText, WaitFor,
 };
+pub use action_texts::SuppliedText;
 pub use assess::Assessment;
 pub use custom_rule::{Comparison, CustomRule, InvalidRule, RuleDefinition, Subject};
 pub use decide::{Decision, Denial};
 pub use domains::{DomainPattern, Endpoint, WebScheme, first_allowing, first_match, is_host_name};
+pub use effect::{
+    BodyKind, CausingAction, Effect, EffectClass, EffectContext, EffectDecision, EffectDigest, EffectField,
+    EffectPattern, EffectPermit, EffectQuestion, EffectRequest, EffectTransport, RequestHead,
+};
 pub use evidence::Evidence;
 pub use facts::{Appearance, DialogFacts, Document, ElementFacts, Facts, FormButton, FormFacts, OptionFacts};
 pub use ids::{Actor, InvalidName, Name, Scope, SessionId, Tenant};

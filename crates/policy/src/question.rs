@@ -69,6 +69,11 @@ impl Question {
         (!self.is_irreversible() && self.domain.is_none() && !types_text).then(|| AllowanceScope::of(self))
     }
 
+    /// What a denial covers for a while: the same action on the same element, critical or not.
+    pub fn refusal_scope(&self) -> AllowanceScope {
+        AllowanceScope::of(self)
+    }
+
     /// Compares the page that the operator was asked about with the page now.
     pub fn check_unchanged(&self, now: &Facts) -> Result<(), Changed> {
         difference(&self.action, &self.facts, now).map_or(Ok(()), |what| Err(Changed { what }))

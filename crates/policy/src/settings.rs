@@ -1,7 +1,7 @@
 //! What the operator configured, and what one session adds to it.
 
 use crate::domains::first_allowing;
-use crate::{CustomRule, DomainPattern, Endpoint, RiskResponses};
+use crate::{CustomRule, DomainPattern, Endpoint, Origin, RiskResponse, RiskResponses};
 
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -17,6 +17,10 @@ pub struct Settings {
     pub rules: Vec<CustomRule>,
     /// Whether typed text that looks like a credential is refused.
     pub credential_scan: bool,
+    /// Whether the shipped list of banks, payment services, mail and cloud consoles is sensitive, too.
+    pub well_known_sensitive: bool,
+    /// The response to a medium risk in a clean session on a domain that is not trusted. S1 asks there.
+    pub medium_on_new_domain: RiskResponse,
 }
 
 /// The domains that are sensitive by default.
@@ -32,6 +36,8 @@ impl Default for Settings {
             allowlist: None,
             rules: Vec::new(),
             credential_scan: true,
+            well_known_sensitive: true,
+            medium_on_new_domain: RiskResponse::Allow,
         }
     }
 }
@@ -57,6 +63,9 @@ pub struct SessionContext {
     pub home: Option<Vec<DomainPattern>>,
     /// Lists that apply to this session besides the settings' allowlist: each has to have what is visited.
     pub allowlists: Vec<Vec<DomainPattern>>,
+    /// Origins whose requests are decided on as effects. What words and forms say of an element there is noted and does
+    /// not ask.
+    pub intercepted: Vec<Origin>,
 }
 
 /// The domains that an action may lead to.

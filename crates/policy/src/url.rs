@@ -14,13 +14,13 @@ pub struct WebUrl(Url);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum InvalidUrl {
-    #[error("that is not an address: {reason}")]
+    #[error("this is not a valid address: {reason}")]
     Malformed { reason: String },
     #[error("only http: and https: addresses are opened, not {scheme}:")]
     Scheme { scheme: String },
     #[error("an address may not carry a user name or password")]
     Credentials,
-    #[error("an address may have at most {MAX_BYTES} bytes, this one has {length}")]
+    #[error("an address may have at most {MAX_BYTES} bytes; this one has {length}")]
     TooLong { length: usize },
 }
 

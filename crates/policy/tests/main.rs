@@ -4,5 +4,7 @@
 
 #[path = "credentials.rs"]
 mod credentials;
+#[path = "effects.rs"]
+mod effects;
 #[path = "table.rs"]
 mod table;

@@ -63,6 +63,12 @@ impl Automaton {
         Automaton { first: vec![NONE; 256], nodes }
     }
 
+    /// The number of its nodes.
+    #[cfg(test)]
+    pub(crate) fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// Adds a pattern, and returns the one that was there before.
     pub(crate) fn add(&mut self, bytes: impl IntoIterator<Item = u8>, pattern: u32) -> Option<u32> {
         let mut at = ROOT;

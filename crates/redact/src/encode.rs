@@ -32,6 +32,34 @@ pub(crate) fn base64(bytes: &[u8], shift: usize, alphabet: Alphabet) -> Zeroizin
     Zeroizing::new(whole.get(first..last).unwrap_or_default().to_owned())
 }
 
+/// Every five bytes are eight characters of base32.
+pub(crate) const BASE32_SHIFTS: std::ops::Range<usize> = 0..5;
+
+/// The same in base32 (RFC 4648), in upper case.
+pub(crate) fn base32(bytes: &[u8], shift: usize) -> Zeroizing<String> {
+    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+    let bit = |at: usize| at.checked_sub(shift * 8).is_some_and(|at| bytes[at / 8] >> (7 - at % 8) & 1 == 1);
+    let characters = (shift * 8).div_ceil(5)..(shift + bytes.len()) * 8 / 5;
+    let mut text = Zeroizing::new(String::with_capacity(characters.len()));
+    for character in characters {
+        let value = (0..5).fold(0, |value, at| value << 1 | usize::from(bit(character * 5 + at)));
+        text.push(char::from(LETTERS[value]));
+    }
+    text
+}
+
+/// Code points one after the other, as lists of numbers have them: each by `write`, with a separator between them.
+pub(crate) fn codes(text: &str, separator: &str, write: impl Fn(u32) -> String) -> Zeroizing<String> {
+    let mut out = Zeroizing::new(String::with_capacity(text.len() * (8 + separator.len())));
+    for (at, character) in text.chars().enumerate() {
+        if at > 0 {
+            out.push_str(separator);
+        }
+        out.push_str(&write(u32::from(character)));
+    }
+    out
+}
+
 pub(crate) fn hex(bytes: &[u8]) -> Zeroizing<String> {
     Zeroizing::new(hex::encode(bytes))
 }
@@ -68,6 +96,15 @@ mod tests {
         }
         assert_eq!(*base64(b"hunter2", 0, Alphabet::Standard), "aHVudGVyM");
         assert!(base64(b"", 1, Alphabet::Standard).is_empty());
+    }
+
+    #[test]
+    fn base32_inside_a_longer_text_contains_the_form_of_its_shift() {
+        assert_eq!(*base32(b"foobar", 0), "MZXW6YTBO");
+        // The same after one, two and five other bytes: `afoobar` is MFTG633CMFZA.
+        assert_eq!(*base32(b"foobar", 1), "TG633CMFZ");
+        assert_eq!(*base32(b"foobar", 5), "MZXW6YTBO");
+        assert!(base32(b"", 3).is_empty());
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The forms in which a redactor looks for one secret. Each is compared as a whole.
 
-use crate::encode::{self, Alphabet, BASE64_SHIFTS};
+use crate::encode::{self, Alphabet, BASE32_SHIFTS, BASE64_SHIFTS};
 use crate::value_structure::leaves_of;
 use crate::view::View;
 use zeroize::Zeroizing;
@@ -26,6 +26,14 @@ pub(crate) fn forms_of(secret: &str) -> Vec<Zeroizing<Vec<u8>>> {
             add(&mut forms, Zeroizing::new(squeezed.bytes().to_vec()));
             let clear = Zeroizing::new(view.bytes().to_vec());
             let text = Zeroizing::new(String::from_utf8_lossy(&clear).into_owned());
+            let reversed: Zeroizing<String> = Zeroizing::new(text.chars().rev().collect());
+            add(&mut forms, squeeze(&reversed));
+            // Lists of character codes: `83, 105`, `0x53 0x69`.
+            add(&mut forms, squeeze(&encode::codes(&text, "", |code| code.to_string())));
+            add(&mut forms, squeeze(&encode::codes(&text, "", |code| format!("0x{code:02x}"))));
+            for shift in BASE32_SHIFTS {
+                add(&mut forms, squeeze(&encode::base32(&clear, shift)));
+            }
             let [little, big] = encode::utf16(&text);
             for bytes in [&clear, &little, &big] {
                 for shift in BASE64_SHIFTS {

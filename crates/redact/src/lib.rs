@@ -12,6 +12,7 @@
 
 mod automaton;
 mod cookie;
+mod decoy;
 mod encode;
 mod escapes;
 mod forms;
@@ -32,6 +33,7 @@ mod view;
 mod work;
 
 pub use cookie::{CookiePriority, SameSite};
+pub use decoy::Decoys;
 pub use encode::address_forms;
 pub use forms::SHORTEST_COMPARED;
 pub use phrases::{PhraseSet, in_utf16_units};
@@ -43,5 +45,5 @@ pub use redacted_fields::{RedactedFields, assert_redacted};
 pub use redactor::{FoundSecret, JoinedFragments, MASK, Redactor};
 pub use secret::{SHORTEST_SWAPPED, Secret};
 pub use send_in::SendIn;
-pub use swapper::{SwapStream, Swapper};
+pub use swapper::{NamedSecret, SwapStream, Swapper};
 pub use view::is_invisible;

@@ -71,6 +71,17 @@ impl PhraseSet {
         // A zero stands between texts that are apart. It is no letter, so secrets are found across it.
         let secrets = self.secrets.find(text).into_iter();
         found.extend(secrets.map(|found| found.range.start as u32..found.range.end as u32));
+        let fragments: Vec<&str> = text.split('\0').collect();
+        let mut shares = vec![Vec::new(); fragments.len()];
+        if !self.secrets.is_empty() {
+            self.secrets.find_in_columns(&fragments, &mut shares);
+        }
+        let mut start = 0;
+        for (fragment, shares) in fragments.iter().zip(shares) {
+            let places = shares.into_iter().map(|share| share.range);
+            found.extend(places.map(|at| (start + at.start) as u32..(start + at.end) as u32));
+            start += fragment.len() + 1;
+        }
         found.sort_unstable_by_key(|range| (range.start, range.end));
         let mut apart: Vec<Range<u32>> = Vec::new();
         for range in found {

@@ -43,6 +43,13 @@ impl Placeholder {
     }
 }
 
+/// Other text, each character of which is of the same class.
+pub(crate) fn same_class_text(text: &str) -> Zeroizing<String> {
+    let mut random = RandomBytes::default();
+    let made = random.same_class(text);
+    if *made == *text { Zeroizing::new(random.punctuation(text)) } else { made }
+}
+
 /// Code points whose escaped forms (UTF-8, decimal and hex references, UTF-16) are equally long, with a range of letters
 /// of the same lengths that replaces them.
 const SCRIPTS: [(u32, u32, u32, u32); 9] = [

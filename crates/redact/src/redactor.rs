@@ -20,6 +20,12 @@ use std::ops::Range;
 /// What stands in a text in place of a secret.
 pub const MASK: &str = "[redacted]";
 
+/// Pieces of a split secret are looked for in every fragment, in every second, and so on up to this.
+const WIDEST_STRIDE: usize = 8;
+/// Bytes of a fragment that may be one piece among others.
+const LONGEST_PIECE: usize = 512;
+const MAX_NUMBER_DIGITS: usize = 5;
+
 /// Knows secrets, and masks them. One that knows none is [`Redactor::default`].
 pub struct Redactor {
     /// Secrets that the browser holds or that a site shows.
@@ -112,22 +118,12 @@ impl Redactor {
                 found.extend(ranges.map(|at| FoundSecret { range: squeezed.source(at), is_sealed }));
             }
         }
-        found.sort_by_key(|found| (found.range.start, found.range.end));
-        let mut merged: Vec<FoundSecret> = Vec::new();
-        for next in found {
-            match merged.last_mut() {
-                Some(last) if next.range.start <= last.range.end => {
-                    last.range.end = last.range.end.max(next.range.end);
-                    last.is_sealed |= next.is_sealed;
-                }
-                _ => merged.push(next),
-            }
-        }
-        merged
+        merged(found)
     }
 
     /// Where secrets stand in fragments that a page shows beside each other: cells, lines, list items, inputs. A secret
-    /// may be split over any number of them. Each fragment has its own list, in bytes of that fragment.
+    /// may be split over any number of them, with other columns between its pieces or a number before each. Each fragment
+    /// has its own list, in bytes of that fragment: in order, apart from each other.
     pub fn find_in_fragments(&self, fragments: &[&str]) -> Vec<Vec<FoundSecret>> {
         let mut shares = vec![Vec::new(); fragments.len()];
         if self.is_empty() {
@@ -137,8 +133,78 @@ impl Redactor {
         for FoundSecret { range, is_sealed } in self.find(joined.text()) {
             joined.split(range, |fragment, range| shares[fragment].push(FoundSecret { range, is_sealed }));
         }
-        shares
+        self.find_in_columns(fragments, &mut shares);
+        shares.into_iter().map(merged).collect()
     }
+
+    /// Looks for secrets of which every second, third and so on fragment holds a piece, or whose pieces are numbered.
+    pub(crate) fn find_in_columns(&self, fragments: &[&str], shares: &mut [Vec<FoundSecret>]) {
+        // What is longer is no piece among others.
+        let pieces: Vec<&str> =
+            fragments.iter().map(|text| if text.len() <= LONGEST_PIECE { *text } else { "" }).collect();
+        for stride in 2..=WIDEST_STRIDE.min(fragments.len().saturating_sub(1)) {
+            for first in 0..stride {
+                let column = (first..pieces.len()).step_by(stride).map(|at| (at, 0, pieces[at]));
+                self.find_in_pieces(column, shares);
+            }
+        }
+        if pieces.iter().any(|piece| number_length(piece) > 0) {
+            let unnumbered = pieces.iter().enumerate().map(|(at, piece)| {
+                let length = number_length(piece);
+                (at, length, &piece[length..])
+            });
+            self.find_in_pieces(unnumbered, shares);
+        }
+    }
+
+    /// Looks in pieces that are joined without what stands between them: each with its fragment and where it begins there.
+    fn find_in_pieces<'a>(
+        &self,
+        pieces: impl Iterator<Item = (usize, usize, &'a str)>,
+        shares: &mut [Vec<FoundSecret>],
+    ) {
+        let pieces: Vec<(usize, usize, &str)> = pieces.filter(|(_, _, text)| !text.is_empty()).collect();
+        let texts: Vec<&str> = pieces.iter().map(|(_, _, text)| *text).collect();
+        let joined = JoinedFragments::new(&texts);
+        let squeezed = View::of(joined.text()).squeezed();
+        for (index, is_sealed) in [(&self.known, false), (&self.sealed, true)] {
+            for at in index.search(squeezed.bytes()) {
+                joined.split(squeezed.source(at), |piece, range| {
+                    let (fragment, offset, _) = pieces[piece];
+                    let range = range.start + offset..range.end + offset;
+                    shares[fragment].push(FoundSecret { range, is_sealed });
+                });
+            }
+        }
+    }
+}
+
+/// In order, and joined where they overlap.
+fn merged(mut found: Vec<FoundSecret>) -> Vec<FoundSecret> {
+    found.sort_by_key(|found| (found.range.start, found.range.end));
+    let mut merged: Vec<FoundSecret> = Vec::new();
+    for next in found {
+        match merged.last_mut() {
+            Some(last) if next.range.start <= last.range.end => {
+                last.range.end = last.range.end.max(next.range.end);
+                last.is_sealed |= next.is_sealed;
+            }
+            _ => merged.push(next),
+        }
+    }
+    merged
+}
+
+/// The length of what numbers a line: `12. `, `3) `, `[4] `.
+fn number_length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits_at = bytes.iter().take_while(|byte| matches!(byte, b' ' | b'[' | b'(' | b'#')).count();
+    let digits = bytes[digits_at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let end = digits_at + digits;
+    let after =
+        bytes[end..].iter().take_while(|byte| matches!(byte, b' ' | b'.' | b')' | b']' | b':' | b'|'));
+    let after = after.count();
+    if digits > 0 && digits <= MAX_NUMBER_DIGITS && after > 0 { end + after } else { 0 }
 }
 
 fn add(index: &mut Index, secret: &Secret) {

@@ -5,8 +5,13 @@ use crate::value_structure::{is_searchable, leaves_of};
 use base64::alphabet;
 use zeroize::Zeroizing;
 
-/// Forms that escape every character are six times as long. Of a longer value only the usual ones are looked for.
-const MOST_FULLY_ESCAPED: usize = 4096;
+/// Forms that escape every character are up to six times as long. Of a longer value only the usual ones are looked for.
+const MOST_FULLY_ESCAPED: usize = 1024;
+/// Lengths at which base64 is broken into lines, by MIME and by PEM.
+const LINE_LENGTHS: [usize; 2] = [76, 64];
+/// A shorter name or value is found beside others by chance.
+const SHORTEST_NAME: usize = 3;
+const SHORTEST_NAMED_VALUE: usize = 4;
 
 /// One form to find and what replaces it.
 pub(crate) struct SwapForm {
@@ -50,8 +55,43 @@ impl SharedCharacter {
     }
 }
 
+/// Which forms are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FormSet {
+    /// Those that programs write by default.
+    Usual,
+    /// Also those in which every character is written as a number or an escape.
+    All,
+}
+
+/// A short value where it stands beside its name: as a cookie, in a query, in JSON. Alone it would be found by chance.
+pub(crate) fn named_forms(name: &str, find: &str, put: &str) -> Vec<SwapForm> {
+    let is_too_short = |text: &str, least: usize| text.chars().count() < least;
+    if is_searchable(find) || is_too_short(name, SHORTEST_NAME) || is_too_short(find, SHORTEST_NAMED_VALUE) {
+        return Vec::new();
+    }
+    let mut forms = Forms::default();
+    for (before, after) in [
+        (format!("{name}="), ""),
+        (format!("{name}%3D"), ""),
+        (format!("{name}%3d"), ""),
+        (format!("{name}: "), ""),
+        (format!("\"{name}\":\""), "\""),
+        (format!("\"{name}\": \""), "\""),
+        (format!("'{name}': '"), "'"),
+        (format!("&quot;{name}&quot;:&quot;"), "&quot;"),
+        (format!("&quot;{name}&quot;: &quot;"), "&quot;"),
+        (format!("&#34;{name}&#34;:&#34;"), "&#34;"),
+        (format!("\\\"{name}\\\":\\\""), "\\\""),
+    ] {
+        let whole = |value: &str| Zeroizing::new(format!("{before}{value}{after}"));
+        forms.add(whole(find), whole(put));
+    }
+    forms.forms
+}
+
 /// Every form of the value, with the same form of the other one. A value that is too short for a search has none.
-pub(crate) fn swap_forms(find: &str, put: &str) -> Vec<SwapForm> {
+pub(crate) fn swap_forms(find: &str, put: &str, set: FormSet) -> Vec<SwapForm> {
     let (mut finds, mut puts) = (leaves_of(find), leaves_of(put));
     let are_alike = finds.len() == puts.len() && finds.iter().zip(&puts).all(|(f, p)| f.len() == p.len());
     if !are_alike || finds.is_empty() || (finds.len() == 1 && *finds[0] != *find) {
@@ -65,7 +105,7 @@ pub(crate) fn swap_forms(find: &str, put: &str) -> Vec<SwapForm> {
     let mut forms = Forms::default();
     for (find, put) in finds.iter().zip(&puts) {
         if is_searchable(find) && **find != **put {
-            forms.add_all(find, put);
+            forms.add_all(find, put, set);
         }
     }
     forms.forms
@@ -79,23 +119,79 @@ struct Forms {
 }
 
 impl Forms {
-    fn add_all(&mut self, find: &str, put: &str) {
+    fn add_all(&mut self, find: &str, put: &str, set: FormSet) {
         self.before = self.forms.len();
-        let escapes =
-            USUAL_ESCAPES.iter().chain(if find.len() <= MOST_FULLY_ESCAPED { FULL_ESCAPES } else { &[] });
-        for escape in escapes {
+        let is_full = set == FormSet::All && find.len() <= MOST_FULLY_ESCAPED;
+        for escape in USUAL_ESCAPES.iter().chain(if is_full { FULL_ESCAPES } else { &[] }) {
             self.add(escaped(find, *escape), escaped(put, *escape));
         }
         let (json, json_put) = (escaped(find, json_plain), escaped(put, json_plain));
         self.add(escaped(&json, json_plain), escaped(&json_put, json_plain));
+        for escape in &USUAL_ESCAPES[PERCENT_ESCAPES] {
+            let twice = |text: &str| Zeroizing::new(escaped(text, *escape).replace('%', "%25"));
+            self.add(twice(find), twice(put));
+        }
         for upper in [false, true] {
             let case =
                 |text: Zeroizing<String>| if upper { Zeroizing::new(text.to_uppercase()) } else { text };
             self.add(case(encode::hex(find.as_bytes())), case(encode::hex(put.as_bytes())));
         }
+        for (find, put) in encode::utf16(find).iter().zip(&encode::utf16(put)) {
+            self.add_form(find, put, None, None);
+        }
+        let reversed = |text: &str| Zeroizing::new(text.chars().rev().collect::<String>());
+        self.add(reversed(find), reversed(put));
         for shift in BASE64_SHIFTS {
             for alphabet in [Alphabet::Standard, Alphabet::UrlSafe] {
                 self.add_base64(find.as_bytes(), put.as_bytes(), shift, alphabet);
+            }
+        }
+        self.add_base64_in_lines(find.as_bytes(), put.as_bytes());
+        for lower in [false, true] {
+            let write = |text: &str| {
+                let encoded = encode::base32(text.as_bytes(), 0);
+                if lower { Zeroizing::new(encoded.to_lowercase()) } else { encoded }
+            };
+            self.add(write(find), write(put));
+        }
+        if is_full {
+            self.add_codes(find, put);
+        }
+    }
+
+    /// Lists of character codes, and decimal references, whose lengths depend on the character.
+    fn add_codes(&mut self, find: &str, put: &str) {
+        for separator in [",", ", ", " "] {
+            let decimal = codes_as_long(find, put);
+            let find_codes = encode::codes(find, separator, |code| code.to_string());
+            self.add(find_codes, encode::codes(&decimal, separator, |code| code.to_string()));
+            for write in
+                [|code| format!("0x{code:02x}"), |code| format!("0x{code:02X}")] as [fn(u32) -> String; 2]
+            {
+                self.add(encode::codes(find, separator, write), encode::codes(put, separator, write));
+            }
+        }
+        for separator in [" ", ":"] {
+            let write = |code| format!("{code:02x}");
+            self.add(encode::codes(find, separator, write), encode::codes(put, separator, write));
+        }
+        let find = escaped(find, |c, out| out.push_str(&format!("&#{};", u32::from(c))));
+        if let Some(put) = decimal_references(put, find.len()) {
+            self.add(find, put);
+        }
+    }
+
+    /// The base64 of the value alone, broken into lines.
+    fn add_base64_in_lines(&mut self, find: &[u8], put: &[u8]) {
+        let (find, put) =
+            (encode::base64(find, 0, Alphabet::Standard), encode::base64(put, 0, Alphabet::Standard));
+        for length in LINE_LENGTHS.into_iter().filter(|length| find.len() > *length) {
+            for end in ["\r\n", "\n"] {
+                let lines = |text: &str| {
+                    let lines = text.as_bytes().chunks(length).map(String::from_utf8_lossy);
+                    Zeroizing::new(lines.collect::<Vec<_>>().join(end))
+                };
+                self.add(lines(&find), lines(&put));
             }
         }
     }
@@ -137,7 +233,7 @@ impl Forms {
         lead: Option<SharedCharacter>,
         trail: Option<SharedCharacter>,
     ) {
-        // An escape that is not equally long would move what follows it: decimal references of letters are such.
+        // A form that is not equally long would move what follows it.
         if find.len() != put.len() || find.is_empty() {
             return;
         }
@@ -202,18 +298,54 @@ const USUAL_ESCAPES: &[Escape] = &[
     },
 ];
 
+/// Those among them that may be percent-encoded once more, with a blank as `%20`.
+const PERCENT_ESCAPES: std::ops::Range<usize> = 1..5;
+
 /// Every character, because somebody wanted to be thorough.
 const FULL_ESCAPES: &[Escape] = &[
     |c, out| percent_all(c, out, true),
     |c, out| percent_all(c, out, false),
+    |c, out| percent_all_twice(c, out, true),
+    |c, out| percent_all_twice(c, out, false),
     |c, out| unit_escapes(c, out, true),
     |c, out| unit_escapes(c, out, false),
     |c, out| out.push_str(&format!("\\x{:02x}", u32::from(c))),
     |c, out| out.push_str(&format!("\\x{:02X}", u32::from(c))),
     |c, out| out.push_str(&format!("&#x{:x};", u32::from(c))),
     |c, out| out.push_str(&format!("&#x{:X};", u32::from(c))),
-    |c, out| out.push_str(&format!("&#{};", u32::from(c))),
 ];
+
+/// The text, with each character whose decimal code is longer or shorter than that in `find` replaced by one that is as
+/// long. A list of numbers has no room for another digit, and a wrong value is as good as the placeholder there.
+fn codes_as_long(find: &str, text: &str) -> Zeroizing<String> {
+    let digits = |c: char| u32::from(c).to_string().len();
+    let fitting = |(find, put): (char, char)| match (digits(find), digits(put)) {
+        (2, 3..) => char::from(b'A' + (u32::from(put) % 26) as u8),
+        (3, 2) => char::from(b'd' + (u32::from(put) % 23) as u8),
+        _ => put,
+    };
+    Zeroizing::new(find.chars().zip(text.chars()).map(fitting).collect())
+}
+
+/// Decimal references that are `length` bytes together: with zeros before the last one, or with the first characters as
+/// they are.
+fn decimal_references(text: &str, length: usize) -> Option<Zeroizing<String>> {
+    let reference = |c: char| format!("&#{};", u32::from(c));
+    let mut needed: usize = text.chars().map(|c| reference(c).len()).sum();
+    let (last_at, last) = text.char_indices().last()?;
+    let mut made = Zeroizing::new(String::with_capacity(length));
+    for c in text[..last_at].chars() {
+        if needed > length && c.is_ascii_alphanumeric() {
+            needed -= reference(c).len() - 1;
+            made.push(c);
+        } else {
+            made.push_str(&reference(c));
+        }
+    }
+    let zeros = length.checked_sub(needed)?;
+    made.push_str(&format!("&#{}{};", "0".repeat(zeros), u32::from(last)));
+    Some(made)
+}
 
 fn escaped(text: &str, escape: Escape) -> Zeroizing<String> {
     // Six characters for one, so that the text never moves and leaves a copy behind.
@@ -239,6 +371,12 @@ fn percent_all(character: char, out: &mut String, upper: bool) {
     for byte in character.encode_utf8(&mut room).bytes() {
         out.push_str(&if upper { format!("%{byte:02X}") } else { format!("%{byte:02x}") });
     }
+}
+
+fn percent_all_twice(character: char, out: &mut String, upper: bool) {
+    let mut once = String::with_capacity(12);
+    percent_all(character, &mut once, upper);
+    out.push_str(&once.replace('%', "%25"));
 }
 
 fn json_plain(character: char, out: &mut String) {

@@ -6,8 +6,9 @@
 use crate::automaton::{Automaton, State};
 use crate::placeholder::Placeholder;
 use crate::secret::Secret;
-use crate::swap_forms::{SharedCharacter, SwapForm, swap_forms};
+use crate::swap_forms::{FormSet, SharedCharacter, SwapForm, named_forms, swap_forms};
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -33,23 +34,52 @@ struct Ending {
     other: Option<u32>,
 }
 
+/// Bytes of all patterns, each of which takes 32 bytes of memory. With more, only the usual forms are looked for.
+const MAX_PATTERN_BYTES: usize = 2 << 20;
+
+/// A value that is too short to be found alone, with the name it stands beside.
+pub struct NamedSecret<'a> {
+    pub name: &'a str,
+    pub secret: &'a Secret,
+    pub placeholder: &'a Placeholder,
+}
+
 impl Swapper {
     /// Secret to placeholder.
     pub fn sealing<'a>(pairs: impl IntoIterator<Item = (&'a Secret, &'a Placeholder)>) -> Swapper {
-        Swapper::new(
-            pairs.into_iter().map(|(secret, placeholder)| (secret.expose_secret(), placeholder.as_str())),
-        )
+        Swapper::sealing_named(pairs, [])
+    }
+
+    /// The same, and short secrets where they stand beside their names.
+    pub fn sealing_named<'a>(
+        pairs: impl IntoIterator<Item = (&'a Secret, &'a Placeholder)>,
+        named: impl IntoIterator<Item = NamedSecret<'a>>,
+    ) -> Swapper {
+        let named = named.into_iter().flat_map(|NamedSecret { name, secret, placeholder }| {
+            named_forms(name, secret.expose_secret(), placeholder.as_str())
+        });
+        let pairs =
+            pairs.into_iter().map(|(secret, placeholder)| (secret.expose_secret(), placeholder.as_str()));
+        Swapper::new(pairs, named.collect())
     }
 
     /// Placeholder to secret. It belongs where the secret may go, and nowhere else.
     pub fn unsealing<'a>(pairs: impl IntoIterator<Item = (&'a Secret, &'a Placeholder)>) -> Swapper {
-        Swapper::new(
-            pairs.into_iter().map(|(secret, placeholder)| (placeholder.as_str(), secret.expose_secret())),
-        )
+        let pairs =
+            pairs.into_iter().map(|(secret, placeholder)| (placeholder.as_str(), secret.expose_secret()));
+        Swapper::new(pairs, Vec::new())
     }
 
-    fn new<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Swapper {
-        let forms: Vec<SwapForm> = pairs.flat_map(|(find, put)| swap_forms(find, put)).collect();
+    pub(crate) fn new<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, named: Vec<SwapForm>) -> Swapper {
+        let pairs: Vec<(&str, &str)> = pairs.collect();
+        let of_set = |set: FormSet| -> Vec<SwapForm> {
+            pairs.iter().flat_map(|(find, put)| swap_forms(find, put, set)).collect()
+        };
+        let mut forms = of_set(FormSet::All);
+        if forms.iter().map(|form| form.find.len()).sum::<usize>() > MAX_PATTERN_BYTES {
+            forms = of_set(FormSet::Usual);
+        }
+        forms.extend(named);
         // A shared character at the end has 16 variants at most.
         let room = forms.iter().map(|form| form.find.len() + if form.trail.is_some() { 18 } else { 0 }).sum();
         let mut automaton = Automaton::with_room(room);
@@ -99,6 +129,21 @@ impl Swapper {
                 state = self.automaton.step(state, *byte);
                 self.ending(state, &bytes[..=at]).is_some()
             })
+    }
+
+    /// Where forms stand, in order, joined where they overlap.
+    pub fn find(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut state = State::default();
+        for (at, byte) in bytes.iter().enumerate().take_while(|_| !self.is_empty()) {
+            state = self.automaton.step(state, *byte);
+            let Some((_, mut start)) = self.ending(state, &bytes[..=at]) else { continue };
+            while let Some(before) = found.pop_if(|before| before.end > start) {
+                start = start.min(before.start);
+            }
+            found.push(start..at + 1);
+        }
+        found
     }
 
     /// For bytes that come in pieces.

@@ -2,10 +2,11 @@
 //!
 //! Pages parse what they store: JSON, JSON in a string of JSON, base64 of JSON, JWTs, percent-encoded cookies. Keys,
 //! numbers, dates and the claims of a JWT stay as they are, so that a page computes with them as before. The parts that
-//! are left, the *leaves*, are replaced. The same walk finds the leaves of a secret and those of its placeholder.
+//! are left, the *leaves*, are replaced; what stands under the name of a credential always is one, numbers too. The same
+//! walk finds the leaves of a secret and those of its placeholder.
 
 use crate::escapes::escaped_byte;
-use crate::secret::{MIN_LETTERS_AND_DIGITS, SHORTEST_SWAPPED};
+use crate::secret::{MIN_LETTERS_AND_DIGITS, SHORTEST_SWAPPED, Secret};
 use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD, BASE64_URL_SAFE, BASE64_URL_SAFE_NO_PAD};
 use std::ops::Range;
@@ -33,6 +34,13 @@ pub(crate) fn rewrite(
     leaf: &mut dyn FnMut(&str) -> Zeroizing<String>,
 ) -> Zeroizing<String> {
     Walk { leaves, leaf }.any(value, false, 0)
+}
+
+impl Secret {
+    /// The parts of a stored document that are secret; the text itself if it is none.
+    pub fn leaves(&self) -> Vec<Secret> {
+        leaves_of(self.expose_secret()).into_iter().map(|leaf| Secret::new(leaf.to_string())).collect()
+    }
 }
 
 /// The leaves, in order.
@@ -107,17 +115,21 @@ impl Walk<'_> {
     fn json(&mut self, value: &str, depth: usize) -> Zeroizing<String> {
         let mut made = Zeroizing::new(String::with_capacity(value.len()));
         let in_json = !value.trim_start().starts_with('"');
+        // What stands here belongs to the key of a credential.
+        let mut is_named = false;
         let mut from = 0;
         while let Some(open) = value[from..].find('"').map(|at| from + at + 1) {
             let close = open + end_of_string(&value[open..]);
-            made.push_str(&value[from..open]);
+            made.push_str(&self.numbers(&value[from..open], is_named));
             let content = &value[open..close];
             let is_key = value.get(close + 1..).is_some_and(|rest| rest.trim_start().starts_with(':'));
             if is_key {
+                is_named = is_credential_key(content);
                 made.push_str(content);
             } else {
                 let unescaped = json_unescaped(content);
-                let new = self.any(&unescaped.text, in_json, depth + 1);
+                let is_leaf = is_named && !is_mail_address(content) && !is_web_address(content);
+                let new = self.any(&unescaped.text, in_json && !is_leaf, depth + 1);
                 made.push_str(&unescaped.escaped_again(content, &new, |bytes, _| {
                     let text = String::from_utf8_lossy(bytes).into_owned();
                     text.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect()
@@ -126,7 +138,33 @@ impl Walk<'_> {
             made.push('"');
             from = close + 1;
         }
-        made.push_str(&value[from..]);
+        made.push_str(&self.numbers(&value[from..], is_named));
+        made
+    }
+
+    /// What stands between two strings of JSON. Numbers in it are leaves if they belong to the key of a credential.
+    fn numbers(&mut self, between: &str, is_named: bool) -> Zeroizing<String> {
+        let mut made = Zeroizing::new(String::with_capacity(between.len()));
+        // Another value of an object has a key of its own.
+        let own = between.find(['{', '}']).unwrap_or(between.len());
+        let mut rest = &between[..if is_named { own } else { 0 }];
+        while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+            let is_part = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-');
+            let length = rest[start..].find(|c| !is_part(c)).unwrap_or(rest.len() - start);
+            let number = &rest[start..start + length];
+            made.push_str(&rest[..start]);
+            if number.contains(['e', 'E']) {
+                made.push_str(number);
+            } else {
+                let new = (self.leaf)(number);
+                // A number does not begin with a zero.
+                made.push_str(if new.starts_with('0') { &number[..1] } else { &new[..1] });
+                made.push_str(&new[1..]);
+            }
+            rest = &rest[start + length..];
+        }
+        made.push_str(rest);
+        made.push_str(&between[if is_named { own } else { 0 }..]);
         made
     }
 }
@@ -248,8 +286,49 @@ fn looks_like_a_token(text: &str) -> bool {
         && !text[10..].starts_with(|c: char| c.is_ascii_alphanumeric() && c != 'T');
     is_searchable(text)
         && !is_date
-        && !text.contains("://")
-        && !text.contains(|c: char| c.is_whitespace() || c == '@')
+        && !is_mail_address(text)
+        && !is_web_address(text)
+        && !text.contains(char::is_whitespace)
+}
+
+/// Whether a value under this key is a credential, whatever it looks like.
+fn is_credential_key(key: &str) -> bool {
+    const ENDS: [&str; 14] = [
+        "token",
+        "tokens",
+        "secret",
+        "secrets",
+        "password",
+        "passwd",
+        "passphrase",
+        "apikey",
+        "accesskey",
+        "privatekey",
+        "sessionid",
+        "sessionkey",
+        "jwt",
+        "bearer",
+    ];
+    const WHOLE: [&str; 8] = ["sid", "pin", "otp", "pwd", "auth", "authorization", "csrf", "xsrf"];
+    let bare: String =
+        key.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
+    ENDS.iter().any(|end| bare.ends_with(end)) || WHOLE.contains(&bare.as_str())
+}
+
+/// Recognized by characters that a placeholder keeps, so that it is one if the value is one.
+fn is_mail_address(text: &str) -> bool {
+    let is_local = |c: char| c.is_alphanumeric() || ".+-_".contains(c);
+    let is_host = |c: char| c.is_alphanumeric() || ".-".contains(c);
+    text.split_once('@').is_some_and(|(local, host)| {
+        let has_domain = host.trim_matches('.').contains('.');
+        !local.is_empty() && local.chars().all(is_local) && host.chars().all(is_host) && has_domain
+    })
+}
+
+/// An address that holds no user name or password.
+fn is_web_address(text: &str) -> bool {
+    let rest = ["https://", "http://", "wss://", "ws://"].iter().find_map(|scheme| text.strip_prefix(scheme));
+    rest.is_some_and(|rest| !rest.is_empty() && !rest.contains(|c: char| c.is_whitespace() || c == '@'))
 }
 
 /// Whether a value is long enough to be looked for in pages.

@@ -44,10 +44,17 @@ pub async fn act(state: &State, scope: &Scope, request: &Value) -> Result<Value,
     }
 }
 
-/// A client with an operator's login session, which lasts for one command.
+/// A client with an operator's login session, which lasts for one command, or with a kept one that lists only.
 pub struct OperatorClient<'a> {
     state: &'a State,
     token: Secret,
+}
+
+/// A login for one terminal session.
+pub struct TerminalToken {
+    pub token: Secret,
+    /// How long the server accepts it.
+    pub seconds: i64,
 }
 
 impl<'a> OperatorClient<'a> {
@@ -56,11 +63,33 @@ impl<'a> OperatorClient<'a> {
         operator: &str,
         password: &Password,
     ) -> Result<OperatorClient<'a>, Fault> {
-        let mut client = OperatorClient { state, token: Secret::new(String::new()) };
         let login = json!({ "operator": operator, "password": password.expose() });
-        let response = client.ask("POST", "/operator/login", Some(&login)).await?;
+        Ok(OperatorClient::send_login(state, &login).await?.0)
+    }
+
+    /// The same, and a login that is kept for this terminal session and lists questions only.
+    pub async fn log_in_for_terminal(
+        state: &'a State,
+        operator: &str,
+        password: &Password,
+    ) -> Result<(OperatorClient<'a>, Option<TerminalToken>), Fault> {
+        let login = json!({ "operator": operator, "password": password.expose(), "for_terminal": true });
+        let (client, response) = OperatorClient::send_login(state, &login).await?;
+        let seconds = response["terminal_seconds"].as_i64().unwrap_or_default();
+        let token = response["terminal_token"].as_str().map(|token| Secret::new(token.to_owned()));
+        Ok((client, token.map(|token| TerminalToken { token, seconds })))
+    }
+
+    /// With the token of an earlier login.
+    pub fn with_token(state: &'a State, token: Secret) -> OperatorClient<'a> {
+        OperatorClient { state, token }
+    }
+
+    async fn send_login(state: &'a State, login: &Value) -> Result<(OperatorClient<'a>, Value), Fault> {
+        let mut client = OperatorClient::with_token(state, Secret::new(String::new()));
+        let response = client.ask("POST", "/operator/login", Some(login)).await?;
         client.token = Secret::new(response["token"].as_str().unwrap_or_default().to_owned());
-        Ok(client)
+        Ok((client, response))
     }
 
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value, Fault> {

@@ -69,6 +69,7 @@ pub async fn run(
         hosts: vec![GrantedHost::parse(url.host())?],
         lifetime: Some(GRANT_LIFETIME),
         single_use: true,
+        access: policy::Access::Write,
     };
     let by = OperatorContext { log: &control.log, tenant, operator };
     let (token, _) = logins.issue(by, request).await?;

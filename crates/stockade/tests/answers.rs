@@ -204,6 +204,96 @@ fn a_webhook_is_called_and_answers_once_and_only_signed_and_in_time() {
     assert_eq!(asking.outcome(call), Err("approval_timeout".into()));
 }
 
+/// One line of a shell on a terminal, with the program by its path.
+fn shell_on_a_terminal(home: &common::Home, line: &str) -> RunningProgram {
+    let plain = home.command(&[]);
+    let words: Vec<_> = std::iter::once(plain.get_program()).chain(plain.get_args()).collect();
+    let program = words.join(std::ffi::OsStr::new(" "));
+    let mut command = std::process::Command::new("script");
+    command.arg("-qec").arg(line.replace("STOCKADE", program.to_str().unwrap())).arg("/dev/null");
+    command.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    RunningProgram::on_a_pipe(command)
+}
+
+#[test]
+fn listing_takes_the_password_once_for_a_terminal_session_and_answers_take_it_each_time() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
+    let call = asking.click("Delete");
+    let id = asking.waiting()["id"].as_str().unwrap().to_owned();
+    let line = format!(
+        "STOCKADE approvals; echo end-one; STOCKADE approvals; echo end-two; setsid -w STOCKADE approvals; echo end-three; \
+         STOCKADE deny {id}; echo end-four; STOCKADE operator logout; STOCKADE approvals; echo end-five"
+    );
+    let mut terminal = shell_on_a_terminal(&asking.home, &line);
+    let asked = |text: &str| text.matches("The password of operator").count();
+    terminal.until("The password of operator");
+    terminal.press(&format!("{PASSWORD}\r"));
+    terminal.until("end-three");
+    let shown = terminal.so_far();
+    let (first, rest) = shown.split_once("end-one").unwrap();
+    let (second, third) = rest.split_once("end-two").unwrap();
+    assert!(first.contains(&id) && asked(first) == 1, "{first}");
+    assert!(second.contains(&id) && asked(second) == 0, "the login is kept: {second}");
+    assert!(third.contains("terminal_required") && !third.contains(&id), "another session has none: {third}");
+    common::machine::until("the answer asks again", common::machine::PATIENCE, || {
+        (asked(&terminal.so_far()) == 2).then_some(())
+    });
+    terminal.press(&format!("{PASSWORD}\r"));
+    terminal.until("end-four");
+    assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
+    common::machine::until("it is forgotten", common::machine::PATIENCE, || {
+        (asked(&terminal.so_far()) == 3).then_some(())
+    });
+    assert!(terminal.so_far().contains("is forgotten"), "{}", terminal.so_far());
+    terminal.press(&format!("{PASSWORD}\r"));
+    terminal.until("end-five");
+}
+
+#[test]
+fn a_paused_session_is_resumed_and_ended_from_the_command_line() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n      failures_before_pause: 3\n");
+    for (verb, state) in [("resume", "resumed"), ("end", "ended")] {
+        for _ in 0..3 {
+            let missing = json!({"session_id": asking.session, "role": "button", "name": "Nowhere"});
+            asking.mcp.call("browser_click", missing).unwrap_err();
+        }
+        let id = asking.waiting()["id"].as_str().unwrap().to_owned();
+        let (_, reply) = asking.home.as_operator(&["approve", &id]);
+        assert_eq!(reply["error"]["code"], "bad_verdict", "{reply}");
+        let note: &[&str] = if verb == "resume" { &["--note", "Look in the menu."] } else { &[] };
+        let (code, reply) = asking.home.as_operator(&[&[verb, &id], note].concat());
+        assert_eq!((code, &reply["approval"]["state"]), (0, &json!(state)), "{reply}");
+        if verb == "resume" {
+            let went = asking.mcp.goto(&asking.session, "http://account.test/");
+            assert!(went.to_string().contains("Look in the menu."), "{went}");
+        }
+    }
+    let code = asking.mcp.code("browser_read", json!({"session_id": asking.session}));
+    assert_eq!(code, "session_ended:operator");
+}
+
+#[test]
+fn a_revoked_key_ends_its_agents_sessions_and_voids_its_question() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
+    let call = asking.click("Delete");
+    let question = asking.waiting();
+    let (code, other) = asking.home.json(&["key", "make", "--actor", "other", "--label", "laptop"]);
+    assert_eq!(code, 0, "{other}");
+    let (_, reply) = asking.home.json(&["key", "revoke", other["made"]["id"].as_str().unwrap()]);
+    assert_eq!(reply["ended_sessions"], json!([]), "another agent's sessions go on: {reply}");
+    let (_, keys) = asking.home.json(&["key", "list"]);
+    let own = keys["keys"].as_array().unwrap().iter().find(|key| key["actor"] == "agent").unwrap();
+    let (code, reply) = asking.home.json(&["key", "revoke", own["id"].as_str().unwrap()]);
+    assert_eq!((code, &reply["ended_sessions"]), (0, &json!([asking.session])), "{reply}");
+    assert_eq!(asking.outcome(call), Err("session_ended:operator".into()));
+    assert_eq!(asking.decided(&question["id"])["state"], "withdrawn");
+    let (_, late) = asking.home.as_operator(&["approve", question["id"].as_str().unwrap()]);
+    assert_eq!(late["error"]["code"], "approval_decided", "{late}");
+    let log = asking.home.audit_log();
+    assert!(log.matches("\"key_made\"").count() == 2 && log.contains("at the first start"), "{log}");
+    assert!(log.matches("\"key_revoked\"").count() == 2 && log.contains("laptop"), "{log}");
+}
+
 #[test]
 fn a_secret_that_others_can_read_stops_the_start() {
     let folder = tempfile::tempdir().unwrap();

@@ -2,13 +2,27 @@
 
 use crate::common;
 
-use common::Home;
 use common::machine::{PATIENCE, until};
 use common::operator::Operator;
 use common::site::Site;
+use common::{Home, Mcp};
 use serde_json::json;
 
-/// What the page does to the button when the mouse is over the heading, and how the page differs from the plain one.
+/// Runs the change of a page once the test signals, and says so in the heading.
+const CHANGER: &str = "<script>new Worker('/_wait.js').onmessage = () => { \
+    const heading = document.querySelector('h1'); heading.onmouseover(); heading.textContent = 'Changed'; }</script>";
+
+/// Has the page change while the question waits: the agent cannot act meanwhile, but the page can.
+fn change_page(mcp: &mut Mcp, site: &Site, is_changed: impl Fn() -> bool) {
+    site.signal();
+    until("the page has changed", PATIENCE, || {
+        let read = mcp.ok("browser_read", json!({}));
+        let is_shown = read["snapshot"].as_str().is_some_and(|text| text.contains("Changed"));
+        (is_shown || is_changed()).then_some(())
+    });
+}
+
+/// What the page does to the button when the test signals, and how the page differs from the plain one.
 struct ButtonChange {
     name: &'static str,
     page: &'static str,
@@ -61,10 +75,7 @@ const WAYS: [ButtonChange; 20] = [
 
 fn page_of(way: &ButtonChange) -> String {
     let change = way.change.replace('&', "&amp;").replace('"', "&quot;");
-    format!(
-        "<title>{}</title><h1 onmouseover=\"{change}; this.textContent = 'Changed'\">Plain</h1>{}",
-        way.name, way.page
-    )
+    format!("<title>{}</title><h1 onmouseover=\"{change}\">Plain</h1>{}{CHANGER}", way.name, way.page)
 }
 
 #[test]
@@ -105,16 +116,14 @@ fn a_button_that_changes_between_question_and_answer_is_never_pressed() {
             let call = mcp.begin("tools/call", click.clone());
             let asked = operator.next();
             if changes {
-                mcp.ok("browser_hover", json!({"role": "heading"}));
-                // A page that is on its way may set out only after the hover is done.
                 let sets_out = match way.name {
                     "frame navigation" => Some("GET /twin"),
                     "redirect" => Some("GET /same"),
                     _ => None,
                 };
-                until(way.name, PATIENCE, || {
-                    sets_out.is_none_or(|it| site.requests().iter().any(|one| one == it)).then_some(())
-                });
+                let has_set_out = || sets_out.is_some_and(|it| site.requests().iter().any(|one| one == it));
+                change_page(&mut mcp, &site, has_set_out);
+                until(way.name, PATIENCE, || (sets_out.is_none() || has_set_out()).then_some(()));
             }
             operator.approves(&asked.id);
             let answer = mcp.answer_to(call);
@@ -139,10 +148,11 @@ fn approved_keys_go_to_the_element_that_had_focus_or_nowhere() {
         <input aria-label='Configuration'></form>";
     let button = "<h1 onmouseover=\"it.textContent = 'Delete account'\">Plain</h1><form method=post action=/right>\
         <input aria-label='Full name'><button id=it>Delete item</button></form>";
+    let [page, field, button] = [page, field, button].map(|page| format!("{page}{CHANGER}"));
     let site = Site::serve(&[
-        ("/keys", page),
-        ("/type", field),
-        ("/button", button),
+        ("/keys", &page),
+        ("/type", &field),
+        ("/button", &button),
         ("/right", "done"),
         ("/wrong", "wrong"),
     ]);
@@ -163,7 +173,7 @@ fn approved_keys_go_to_the_element_that_had_focus_or_nowhere() {
             let sent_by = asked.card.element.and_then(|element| element.form_button);
             assert_eq!(sent_by.as_ref().map(|it| it.as_str()), (path == "button").then_some("Delete item"));
             if changes {
-                mcp.ok("browser_hover", json!({"role": "heading"}));
+                change_page(&mut mcp, &site, || false);
             }
             operator.approves(&asked.id);
             let answer = mcp.answer_to(call);
@@ -184,7 +194,8 @@ fn an_approved_option_is_chosen_by_its_label_or_not_at_all() {
     let page = "<h1 onmouseover=\"list.append(list.options[1])\">Plain</h1>\
         <select id=list aria-label=Role onchange=\"fetch('/' + this.value)\">\
         <option value=reader>Reader<option value=right>Owner<option value=wrong>Guest</select>";
-    let site = Site::serve(&[("/", page), ("/right", "done"), ("/wrong", "wrong")]);
+    let page = format!("{page}{CHANGER}");
+    let site = Site::serve(&[("/", &page), ("/right", "done"), ("/wrong", "wrong")]);
     let home =
         Home::asking(&format!("{}    hitl:\n      approvals_per_minute: 60\n", site.setting(&["item.test"])));
     let mut mcp = home.mcp();
@@ -199,7 +210,7 @@ fn an_approved_option_is_chosen_by_its_label_or_not_at_all() {
         assert_eq!(asked.card.rule, "select.admin");
         assert_eq!(asked.card.input.as_ref().map(|it| it.as_str()), Some("Owner"));
         if changes {
-            mcp.ok("browser_hover", json!({"role": "heading"}));
+            change_page(&mut mcp, &site, || false);
         }
         operator.approves(&asked.id);
         let answer = mcp.answer_to(call);

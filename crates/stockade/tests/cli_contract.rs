@@ -65,7 +65,10 @@ const COMMANDS: &[(&[&str], &str, i32, &str)] = &[
     (&["approvals", "--password-stdin"], "x\n", 1, "not_running"),
     (&["approve", "ap-1", "--password-stdin"], "x\n", 1, "not_running"),
     (&["deny", "ap-1", "--password-stdin"], "x\n", 1, "not_running"),
+    (&["resume", "ap-1", "--password-stdin"], "x\n", 1, "not_running"),
+    (&["end", "ap-1", "--password-stdin"], "x\n", 1, "not_running"),
     (&["operator", "list"], "", 0, ""),
+    (&["operator", "logout"], "", 0, ""),
     (&["operator", "add", "ada"], "", 0, ""),
     (&["operator", "remove", "ada"], "", 0, ""),
     (&["operator", "link"], "", 1, "terminal_required"),
@@ -173,10 +176,17 @@ fn wrong_usage_is_2_and_a_failure_is_1() {
         assert_eq!((done.status.code(), code_of(&reply)), (Some(*exit), *code), "{arguments:?}: {reply}");
         assert_eq!(user.run(arguments).status.code(), Some(*exit), "{arguments:?}, for people");
     }
+    assert!(user.ok(&["help", "audit", "verify"]).contains("\n  3  whole up to a tail"));
     let help = user.ok(&["--help"]);
-    for (code, meaning) in [("0", "did what was asked"), ("1", "failed"), ("2", "command line is wrong")] {
+    for (code, meaning) in [
+        ("0", "did what was asked"),
+        ("1", "failed"),
+        ("2", "command line is wrong"),
+        ("3", "audit verify: the log is whole up to a tail"),
+    ] {
         let line = help.lines().find(|line| line.starts_with(&format!("  {code}  ")));
         assert!(line.is_some_and(|line| line.contains(meaning)), "{code} in {help}");
+        assert!(user.ok(&["man"]).contains(meaning), "{code} in the manual page");
     }
 }
 
@@ -201,6 +211,8 @@ fn help_is_a_command_and_a_flag() {
         "grant",
         "approve",
         "deny",
+        "resume",
+        "end",
         "watch",
         "operator",
         "session",
@@ -279,6 +291,8 @@ fn a_command_that_asks_for_a_password_takes_it_by_standard_input_and_says_so() {
         &["approvals"],
         &["approve", "ap-1"],
         &["deny", "ap-1"],
+        &["resume", "ap-1"],
+        &["end", "ap-1"],
         &["watch"],
         &["grant", "issue", "--host", "shop.test"],
         &["grant", "lifetime", "5m"],
@@ -296,7 +310,11 @@ fn a_command_that_asks_for_a_password_takes_it_by_standard_input_and_says_so() {
             text.lines().any(|line| line.starts_with("  hint: ") && line.contains("--password-stdin")),
             "{text}"
         );
-        let words = arguments.len().min(if matches!(arguments[0], "approve" | "deny") { 1 } else { 2 });
+        let words = arguments.len().min(if matches!(arguments[0], "approve" | "deny" | "resume" | "end") {
+            1
+        } else {
+            2
+        });
         assert!(
             user.ok(&[&["help"], &arguments[..words]].concat()).contains("--password-stdin"),
             "{arguments:?}"

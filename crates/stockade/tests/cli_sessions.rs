@@ -60,7 +60,8 @@ fn a_person_sees_who_is_where_what_is_left_and_how_to_answer() {
     let id = asked["error"]["approval_id"].as_str().unwrap_or_else(|| panic!("{asked}")).to_owned();
 
     let listed = shown(&home, &["session", "list"]);
-    for part in [session.as_str(), "asks", "default/agent", "The item", "1 question waits", "stockade watch"]
+    for part in
+        [session.as_str(), "asks", "default/agent", "The item", "1 approval request waits", "stockade watch"]
     {
         assert!(listed.contains(part), "{part} in {listed}");
     }
@@ -85,7 +86,7 @@ fn a_person_sees_who_is_where_what_is_left_and_how_to_answer() {
     let (code, again) = home.json(&["page", "click", "mine", "--role", "button", "--name", "Delete item"]);
     assert_eq!(code, 1, "{again}");
     let hint = again["error"]["hint"].as_str().unwrap();
-    assert!(hint.contains(&format!("stockade approve {id}")) && !hint.contains("browser_"), "{hint}");
+    assert!(hint.contains("stockade approvals") && !hint.contains("browser_"), "{hint}");
 
     let (code, denied) = home.as_operator(&["deny", &id]);
     assert_eq!((code, &denied["approval"]["state"]), (0, &json!("denied")), "{denied}");

@@ -14,10 +14,10 @@ const TIMES: usize = 10;
 const TOKEN_SECONDS: u64 = 10;
 
 /// One page, what is done on it, and what it says at the end.
-struct Task {
-    page: &'static str,
-    steps: Vec<(&'static str, Value)>,
-    said: &'static str,
+pub(crate) struct Task {
+    pub(crate) page: &'static str,
+    pub(crate) steps: Vec<(&'static str, Value)>,
+    pub(crate) said: &'static str,
 }
 
 fn click(role: &str, name: &str) -> (&'static str, Value) {
@@ -40,7 +40,7 @@ fn press(role: &str, name: &str, key: &str) -> (&'static str, Value) {
     ("browser_press_key", json!({"role": role, "name": name, "key": key}))
 }
 
-fn tasks() -> Vec<Task> {
+pub(crate) fn tasks() -> Vec<Task> {
     let task = |page, steps, said| Task { page, steps, said };
     vec![
         task(
@@ -179,31 +179,33 @@ fn tasks() -> Vec<Task> {
     ]
 }
 
+/// The pages of the tasks, and what they load.
+pub(crate) const PAGES: [(&str, &str); 20] = [
+    ("/form", include_str!("components/form.html")),
+    ("/widgets", include_str!("components/widgets.html")),
+    ("/datepicker", include_str!("components/datepicker.html")),
+    ("/combobox", include_str!("components/combobox.html")),
+    ("/cities", "Lisbon\nLima\nLille\nOslo\n"),
+    ("/virtual", include_str!("components/virtual.html")),
+    ("/dragdrop", include_str!("components/dragdrop.html")),
+    ("/editor", include_str!("components/editor.html")),
+    ("/shadow", include_str!("components/shadow.html")),
+    ("/frames", include_str!("components/frames.html")),
+    ("/frames-middle", include_str!("components/frames-middle.html")),
+    ("/frames-innermost", include_str!("components/frames-innermost.html")),
+    ("/sticky", include_str!("components/sticky.html")),
+    ("/cookies", include_str!("components/cookies.html")),
+    ("/modal", include_str!("components/modal.html")),
+    ("/late", include_str!("components/late.html")),
+    ("/dialogs", include_str!("components/dialogs.html")),
+    ("/popup", include_str!("components/popup.html")),
+    ("/popup-child", include_str!("components/popup-child.html")),
+    ("/hover", include_str!("components/hover.html")),
+];
+
 #[test]
 fn every_widget_is_worked_by_role_and_name_ten_times_out_of_ten_while_tokens_are_renewed() {
-    let pages = [
-        ("/form", include_str!("components/form.html")),
-        ("/widgets", include_str!("components/widgets.html")),
-        ("/datepicker", include_str!("components/datepicker.html")),
-        ("/combobox", include_str!("components/combobox.html")),
-        ("/cities", "Lisbon\nLima\nLille\nOslo\n"),
-        ("/virtual", include_str!("components/virtual.html")),
-        ("/dragdrop", include_str!("components/dragdrop.html")),
-        ("/editor", include_str!("components/editor.html")),
-        ("/shadow", include_str!("components/shadow.html")),
-        ("/frames", include_str!("components/frames.html")),
-        ("/frames-middle", include_str!("components/frames-middle.html")),
-        ("/frames-innermost", include_str!("components/frames-innermost.html")),
-        ("/sticky", include_str!("components/sticky.html")),
-        ("/cookies", include_str!("components/cookies.html")),
-        ("/modal", include_str!("components/modal.html")),
-        ("/late", include_str!("components/late.html")),
-        ("/dialogs", include_str!("components/dialogs.html")),
-        ("/popup", include_str!("components/popup.html")),
-        ("/popup-child", include_str!("components/popup-child.html")),
-        ("/hover", include_str!("components/hover.html")),
-    ];
-    let site = Site::serve(&pages);
+    let site = Site::serve(&PAGES);
     let settings = format!(
         "    max_actions_per_session: 100000\n    session_timeout: 3600\n    bridge_token_seconds: {TOKEN_SECONDS}\n{}",
         site.setting(&["widgets.test", "inner.test"])
@@ -249,7 +251,7 @@ fn attempt(mcp: &mut Mcp, session: &str, task: &Task) -> Result<(), String> {
     }
 }
 
-fn newest_tab(mcp: &mut Mcp, session: &str) -> Value {
+pub(crate) fn newest_tab(mcp: &mut Mcp, session: &str) -> Value {
     let tabs = mcp.ok("browser_tabs", json!({"session_id": session, "action": "list"}));
     tabs["tabs"].as_array().unwrap().last().unwrap()["tab"].clone()
 }

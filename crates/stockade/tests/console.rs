@@ -380,12 +380,63 @@ fn the_console_renders_in_both_sizes_and_colour_schemes() {
             person.picture(&Path::new(folder).join(format!("{name}.png")));
         }
     }
+    // On the phone no button stands over what it decides on, and the picture opens in full.
+    let overlap = "(() => { const verdict = document.querySelector('.card .verdict').getBoundingClientRect();
+        const body = document.querySelector('.card .body').getBoundingClientRect(); return verdict.top < body.bottom - 1; })()";
+    assert_eq!(person.eval(overlap), json!(false));
+    let link =
+        "fetch(document.querySelector('.card .picture a').href).then((it) => it.headers.get('content-type'))";
+    let kind = person.eval(link);
+    assert!(kind.as_str().is_some_and(|kind| kind.starts_with("image/")), "{kind}");
     // The second step, and what is behind "for this session", are read before they can be pressed.
     person.press("details.grave summary");
     person.until("document.querySelector('details.grave').open");
     if let Some(folder) = &folder {
         person.picture(&Path::new(folder).join("console-second-step.png"));
     }
+}
+
+/// Counts what the console plays and shows, in a browser that would do both.
+const COUNTED: &str = "window.made = { notices: [], tones: 0, contexts: [] };
+    { const Real = Notification; window.Notification = class extends Real {
+        constructor(title, options) { super(title, options); made.notices.push(`${title}: ${options.body}`); } };
+      const Audio = AudioContext; window.AudioContext = class extends Audio { constructor() { super(); made.contexts.push(this); } };
+      const start = OscillatorNode.prototype.start;
+      OscillatorNode.prototype.start = function (at) { made.tones += 1; return start.call(this, at); }; }";
+
+#[test]
+fn a_request_rings_and_notifies_if_the_operator_turned_that_on() {
+    let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
+    let mut person = OperatorBrowser::start();
+    let origin = format!("http://{}", asking.server.address());
+    let granted = json!({"origin": origin, "permissions": ["notifications"]});
+    person.call("Browser.grantPermissions", granted);
+    person.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": COUNTED }));
+    let mut person = log_in(&asking, person);
+    let ask = |asking: &mut ApprovalFixture, person: &mut OperatorBrowser| {
+        let call = asking.click("Delete");
+        person.until(SHOWN);
+        let made = person.eval("[made.tones, made.notices.length]");
+        person.press(".card button[value=deny]");
+        assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
+        person.until("!document.querySelector('.card')");
+        made
+    };
+    assert_eq!(ask(&mut asking, &mut person), json!([0, 0]), "both are off at first");
+    person.press("input[name=sound]");
+    person.press("input[name=notice]");
+    person.until("document.querySelector('input[name=notice]').checked && localStorage.notice === 'on'");
+    assert_eq!(person.eval("made.tones"), json!(2), "turning it on lets it be heard");
+    assert_eq!(person.eval("made.contexts[0].resume().then(() => made.contexts[0].state)"), json!("running"));
+    assert_eq!(ask(&mut asking, &mut person), json!([4, 1]));
+    let notice = person.eval("made.notices[0]");
+    assert_eq!(notice, json!("Approval needed: Click “Delete” on account.test — high risk"));
+    // It is remembered.
+    person.go(&asking.console());
+    person.until("document.querySelector('input[name=sound]').checked");
+    person.press("input[name=sound]");
+    person.until("localStorage.sound === 'off'");
+    assert_eq!(ask(&mut asking, &mut person), json!([0, 1]), "only the notification is left");
 }
 
 #[test]

@@ -186,7 +186,7 @@ fn a_picture_that_cannot_be_covered_is_not_kept_and_the_log_says_so() {
     let typed = mcp.ok("browser_type", typing);
     assert!(typed["after_screenshot"].is_null(), "{typed}");
     let notes = typed["notes"].to_string();
-    assert!(notes.contains("could not be covered"), "{typed}");
+    assert!(notes.contains("could not be masked"), "{typed}");
     let shot = mcp.ok("browser_screenshot", json!({"session_id": session}));
     assert!(shot["screenshot_id"].is_null() && shot["persisted_path"].is_null(), "{shot}");
     mcp.ok("browser_close_session", json!({"session_id": session}));

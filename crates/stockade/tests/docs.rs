@@ -87,6 +87,36 @@ fn every_shell_block_runs_and_prints_what_is_shown() {
 }
 
 #[test]
+fn every_block_has_a_language_and_those_with_commands_are_run() {
+    /// Pages whose commands another test runs, and which.
+    const RUN_ELSEWHERE: [(&str, &str); 2] = [
+        ("docs/transcripts/", "tests/transcript.rs makes them"),
+        ("docs/cli.md", "printed by the program, below"),
+    ];
+    let is_command = |line: &str| {
+        let line = line.trim_start().trim_start_matches("$ ").trim_start_matches("sudo ");
+        ["stockade ", "make ", "script/", "cargo ", "claude "].iter().any(|start| line.starts_with(start))
+    };
+    let mut faults = Vec::new();
+    for page in pages() {
+        let is_elsewhere = RUN_ELSEWHERE.iter().any(|(start, _)| page.path.starts_with(start));
+        for block in page.blocks() {
+            let at = format!("{}:{}", page.path, block.line);
+            match block.language.as_str() {
+                "" => faults.push(format!("{at}: a block without a language")),
+                "sh" | "console" => {}
+                _ if is_elsewhere => {}
+                language => {
+                    let found = block.text.lines().find(|line| is_command(line));
+                    faults.extend(found.map(|line| format!("{at}: a command in a {language} block: {line}")));
+                }
+            }
+        }
+    }
+    report(faults);
+}
+
+#[test]
 fn every_command_and_flag_that_a_page_names_exists() {
     let (mut program, mut faults, mut checked) = (Program::default(), Vec::new(), 0);
     for page in pages() {
@@ -259,6 +289,16 @@ fn the_tools_that_the_docs_list_are_those_that_a_client_gets() {
     assert_eq!(named, offered);
     let text = std::fs::read_to_string(root().join(&page.path)).unwrap();
     assert!(text.contains(&format!("There are {} tools.", offered.len())), "there are {}", offered.len());
+}
+
+#[test]
+fn the_picture_of_the_help_was_made_from_the_help_of_today() {
+    let made_from = std::fs::read_to_string(root().join("docs/images/help.txt")).unwrap();
+    assert_eq!(
+        run_help(&[]),
+        made_from,
+        "the help has changed: run script/screenshots help, and look at the picture"
+    );
 }
 
 #[test]

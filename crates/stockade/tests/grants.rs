@@ -127,6 +127,68 @@ fn a_grant_is_issued_listed_and_revoked_and_its_token_is_shown_once() {
     assert!(kept.len() > 10_000 && !holds(&kept, token) && !holds(&kept, token_line.trim()));
 }
 
+#[test]
+fn a_grant_has_the_access_that_was_asked_for_and_write_if_none_was() {
+    let home = Home::new("");
+    good(home.with_input(&["credential", "put"], &document("a.test")));
+    for (flags, access) in
+        [(&[][..], "write"), (&["--access", "read"], "read"), (&["--access", "full"], "full")]
+    {
+        let issue = [&["grant", "issue", "--host", "a.test"], flags].concat();
+        assert_eq!(good(home.json(&issue))["grant"]["access"], access, "{flags:?}");
+        let listed = good(home.json(&["grant", "list"]));
+        assert_eq!(listed["grants"][0]["access"], access, "{listed}");
+    }
+    let (status, reply) = home.json(&["grant", "issue", "--host", "a.test", "--access", "all"]);
+    assert_eq!((status, &reply["error"]["code"]), (2, &json!("usage")), "{reply}");
+    let shown = home.command(&["grant", "list", "--no-color"]).output().unwrap();
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(shown.contains("ACCESS") && shown.contains("full"), "{shown}");
+    assert!(home.audit_log().contains("access read"), "what was granted is on record");
+
+    // The same from the console's side.
+    home.set_password();
+    let server = home.serve(&[]);
+    let cookie = home.log_in(&server);
+    let own = format!("cookie: {cookie}\r\norigin: http://{}\r\n", server.address());
+    let token = home.form_of(&server, &cookie);
+    let issue = |access: &str| {
+        let body = form(&[("form", &token), ("hosts", "a.test"), ("access", access)]);
+        request(&server, "POST", "/operator/grants", &own, &body)
+    };
+    assert!(issue("read").contains(r#""access":"read""#));
+    assert!(issue("").contains(r#""access":"write""#));
+    assert_eq!(status_and_code(&issue("all")), (400, "bad_arguments".into()));
+}
+
+#[test]
+fn a_login_that_is_not_intercepted_says_so_and_cannot_be_sealed() {
+    let home = Home::new("");
+    let text = |rest: Value| {
+        let mut text = json!({"domain": "a.test", "cookies": [{"name": "sid", "value": CANARY}]});
+        text.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+        text.to_string()
+    };
+    for rest in [json!({"intercept": false}), json!({"intercept": false, "sealed": true})] {
+        let (status, reply) = home.with_input(&["credential", "put"], &text(rest));
+        assert_eq!(status, 1, "{reply}");
+        let error = &reply["error"];
+        common::known(error.clone());
+        assert!(error["message"].as_str().unwrap().contains("needs interception"), "{reply}");
+    }
+    let open = json!({"intercept": false, "sealed": false});
+    good(home.with_input(&["credential", "put"], &text(open)));
+    let shown = good(home.json(&["credential", "show", "a.test"]));
+    assert_eq!(shown["credential"]["intercept"], false, "{shown}");
+    let shown = home.command(&["credential", "show", "a.test", "--no-color"]).output().unwrap();
+    assert!(String::from_utf8(shown.stdout).unwrap().contains("Not intercepted:"));
+    let (_, doctor) = home.json(&["doctor"]);
+    let checks = doctor["checks"].as_array().or_else(|| doctor["data"]["checks"].as_array()).unwrap();
+    let logins = checks.iter().find(|check| check["name"] == "logins").unwrap();
+    assert_eq!(logins["verdict"], "hint", "{logins}");
+    assert!(logins["found"].as_str().unwrap().contains("not intercepted"), "{logins}");
+}
+
 /// The store of a home, as the control plane has it.
 fn store(home: &Home) -> Store {
     let database = Database::sqlite(&home.state().join("vault.db")).unwrap();

@@ -92,6 +92,10 @@ const BACK: &str = "HTTP/1.1 302 Found\r\nLocation: /redirect\r\nContent-Length:
 
 const STORM: &str = "<p id=out></p><button onclick='for (let i = 0; i < 20; i++) window.open(\"/\"); out.textContent = \"went on\"'>Open</button>";
 
+/// Opens many windows before it has loaded.
+const WINDOWS: &str =
+    "<title>windows</title><h1>windows</h1><script>for (let i = 0; i < 500; i++) window.open('/')</script>";
+
 const WORKER: &str = "onfetch = (e) => { if (e.request.url.endsWith('/made')) e.respondWith(new Response('<h1>made up</h1>', { headers: { 'Content-Type': 'text/html' } })); };";
 const WORKS: &str = "<p id=out></p><script>navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
 .then(() => { out.textContent = 'ready'; })</script>";
@@ -128,6 +132,7 @@ const PAGES: &[(&str, &str)] = &[
     ("/back", BACK),
     ("/paper", "<h1>paper</h1><script>print()</script>"),
     ("/storm", STORM),
+    ("/windows", WINDOWS),
     ("/reload", "<h1>again</h1><script>location.reload()</script>"),
     ("/refresh", "<meta http-equiv=refresh content=0><h1>again</h1>"),
     ("/worker.js", WORKER),
@@ -219,6 +224,14 @@ fn restless() -> Vec<(&'static str, Vec<Step>)> {
     let read = |end| ("browser_read", json!({}), end);
     vec![
         ("a popup storm", on("storm", click("Open", Tells(&["went on", "tab_opened", "popup_closed"])))),
+        (
+            "500 windows while it loads",
+            vec![
+                // Neither call may use up its time: the windows are closed, or the tab that opens them.
+                visit("windows", Either("windows", &["tab_closed"])),
+                read(Either("url", &["tab_closed"])),
+            ],
+        ),
         ("a reload loop", vec![hurried(visit("reload", Either("again", LOOPS)))]),
         ("a refresh loop", vec![hurried(visit("refresh", Either("again", LOOPS)))]),
         ("a redirect loop", vec![visit("redirect", Code("navigation_failed"))]),

@@ -244,6 +244,18 @@ fn a_login_that_stops_working_says_so_once_and_the_page_can_be_read() {
 }
 
 #[test]
+fn a_session_may_ask_for_less_access_than_was_granted_and_never_for_more() {
+    let mut scene = SignedInFixture::start("");
+    let grant = scene.granting.token(&["till.test"]);
+    let open = |access: &str| json!({"credential_mode": "operator", "grant": grant, "access": access});
+    for access in ["full", "all"] {
+        assert_eq!(scene.mcp.code("browser_open_session", open(access)), "bad_arguments", "{access}");
+    }
+    assert_eq!(scene.mcp.code("browser_open_session", json!({"access": "read"})), "bad_arguments");
+    scene.mcp.ok("browser_open_session", open("read"));
+}
+
+#[test]
 fn a_standing_grant_signs_in_the_agent_that_it_names_and_no_other() {
     let standing = "    credentials:\n      standing:\n        - {actor: ACTOR, hosts: [till.test]}\n";
     let operator = || json!({"credential_mode": "operator", "domains": ["till.test"]});

@@ -48,11 +48,18 @@ impl SignedIn {
             &json!({"domain": "basic.test", "basic": {"username": "ada", "password": PASSWORD}}),
         );
         let server = home.serve(&[]);
-        let mut mcp = home.mcp();
-        let grant = GrantIssuer::of(&home).token(&["app.test", "basic.test"]);
-        let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
-        let session = opened["session_id"].as_str().unwrap().to_owned();
-        SignedIn { app, home, mcp, session, _server: server, _site: site }
+        let mcp = home.mcp();
+        let mut signed_in = SignedIn { app, home, mcp, session: String::new(), _server: server, _site: site };
+        signed_in.open();
+        signed_in
+    }
+
+    /// Opens another session with the same logins.
+    fn open(&mut self) {
+        let grant = GrantIssuer::of(&self.home).token(&["app.test", "basic.test"]);
+        let opened =
+            self.mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
+        self.session = opened["session_id"].as_str().unwrap().to_owned();
     }
 
     /// Calls a tool; its whole reply must be free of every secret.
@@ -192,6 +199,62 @@ fn a_place_that_the_operator_allowed_gets_the_secret_and_no_other_does() {
 }
 
 #[test]
+fn a_place_is_listed_and_allowed_by_a_command_and_the_application_works_from_then_on() {
+    let mut signed_in = SignedIn::start(json!({}));
+    signed_in.shows("https://app.test/everywhere", "all is sent, 3 values");
+    let session = json!({"session_id": signed_in.session});
+    signed_in.mcp.ok("browser_close_session", session);
+    let shown = signed_in.home.json(&["credential", "show", "app.test"]).1;
+    let listed = shown["credential"]["unreplaced"].as_array().unwrap();
+    for (kind, place) in [("body", "/oauth/token"), ("websocket", "/socket/live")] {
+        assert!(listed.iter().any(|one| one["kind"] == kind && one["place"] == place), "{place}: {shown}");
+    }
+    let allow = ["credential", "allow", "app.test", "--body", "/oauth/token"];
+    let (code, allowed) = signed_in.home.with_input(&allow, "");
+    assert_eq!(code, 0, "{allowed}");
+    signed_in.app.forget();
+    signed_in.open();
+    signed_in.shows("https://app.test/everywhere", "all is sent, 3 values");
+    let bodies: String = signed_in.arrivals("/oauth/token").into_iter().map(|arrival| arrival.body).collect();
+    assert!(bodies.contains(BEARER), "{bodies}");
+    let others: String = signed_in.arrivals("/json").into_iter().map(|arrival| arrival.body).collect();
+    assert!(!others.is_empty() && !others.contains(BEARER), "{others}");
+}
+
+#[test]
+fn a_rotated_value_that_the_operator_accepts_signs_in_the_next_session() {
+    let mut signed_in = SignedIn::start(json!({}));
+    for _ in 0..2 {
+        signed_in.shows("https://app.test/rotate", "Signed in as Ada");
+    }
+    let session = json!({"session_id": signed_in.session});
+    signed_in.mcp.ok("browser_close_session", session);
+    // The stored value is an old one by now.
+    let (code, accepted) = signed_in.home.with_input(&["credential", "accept", "app.test"], "");
+    assert_eq!(code, 0, "{accepted}");
+    signed_in.open();
+    signed_in.shows("https://app.test/session", "Signed in as Ada");
+}
+
+#[test]
+fn a_site_whose_certificate_is_not_trusted_is_an_error_with_the_reason() {
+    let app = SealedApp::new();
+    let site = app.serve(&NAMES);
+    let home = Home::new(&format!("    egress:\n      hosts:\n        app.test: {}\n", site.address));
+    home.store_credential(&credential(json!({})));
+    let _server = home.serve(&[]);
+    let mut mcp = home.mcp();
+    let grant = GrantIssuer::of(&home).token(&["app.test"]);
+    let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
+    let url = json!({"session_id": opened["session_id"], "url": "https://app.test/session"});
+    let answer = mcp.request("tools/call", json!({"name": "browser_navigate", "arguments": url}));
+    let error = &answer["result"]["structuredContent"]["error"];
+    assert_eq!(error["code"], "tls_untrusted", "{answer}");
+    assert!(error["message"].as_str().unwrap().contains("certificate"), "{answer}");
+    assert!(app.arrivals().is_empty(), "the site got a request");
+}
+
+#[test]
 fn text_that_contains_a_placeholder_is_refused() {
     let mut signed_in = SignedIn::start(json!({}));
     signed_in.shows("https://app.test/everywhere", "all is sent, 3 values");
@@ -215,6 +278,15 @@ fn a_reply_that_would_show_a_sealed_secret_is_withheld_and_the_session_flagged()
     assert_eq!(signed_in.mcp.code("browser_navigate", spelled), "secret_withheld");
     let shown = signed_in.home.json(&["session", "show", &session]).1;
     assert!(shown["session"]["flags"].to_string().contains("secret_withheld"), "{shown}");
+    // Nothing of that document is shown any more, by any tool.
+    for (tool, arguments) in [
+        ("browser_read", json!({"session_id": session})),
+        ("browser_find", json!({"session_id": session, "regex": "."})),
+        ("browser_screenshot", json!({"session_id": session})),
+        ("browser_click", json!({"session_id": session, "selector": "body"})),
+    ] {
+        assert_eq!(signed_in.mcp.code(tool, arguments), "secret_withheld", "{tool}");
+    }
     // The session goes on, on pages that do not show it.
     signed_in.shows("https://app.test/session", "Signed in as Ada");
 }

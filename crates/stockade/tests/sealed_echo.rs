@@ -97,7 +97,16 @@ impl Echoed {
             ("browser_click", json!({"visible_text": "there is none", "timeout_seconds": 0.2})),
             ("browser_screenshot", json!({"full_page": true})),
         ];
-        for (tool, arguments) in calls {
+        // A field that holds a value is edited until nothing would recognize the value.
+        let edits = [
+            ("browser_press_key", on("input.v", json!({"key": "Home"}))),
+            ("browser_type", on("input.v", json!({"text": "Q"}))),
+            ("browser_press_key", on("input.v", json!({"key": "Backspace"}))),
+            ("browser_read", json!({"format": "outline"})),
+            ("browser_screenshot", json!({})),
+        ];
+        let is_field = way.name.starts_with("field") || way.name.starts_with("input");
+        for (tool, arguments) in calls.into_iter().chain(edits.into_iter().filter(|_| is_field)) {
             // Of what is not in the browser there is no picture.
             if tool == "browser_screenshot" && way.stopped == Stopped::AtTheProxy {
                 continue;

@@ -47,7 +47,7 @@ fn normalise(reply: &Value, guess: &str) -> String {
 
 /// The calls that an agent tries a guess with, on a page that it has just gone to.
 fn attempts(guess: &str) -> Vec<(&'static str, Value)> {
-    vec![
+    let mut attempts = vec![
         ("browser_find", json!({"text": guess})),
         ("browser_find", json!({"regex": format!("{guess}.")})),
         ("browser_find", json!({"role": "button", "name": guess})),
@@ -66,7 +66,37 @@ fn attempts(guess: &str) -> Vec<(&'static str, Value)> {
         ("browser_read", json!({"format": "markdown"})),
         ("browser_tabs", json!({})),
         ("browser_find", json!({"text": "You searched for"})),
-    ]
+        ("browser_type", json!({"selector": "#note", "text": guess, "clear_first": true})),
+        ("browser_click", json!({"selector": "#fetch"})),
+        ("browser_wait_for", json!({"text": "Fetched:"})),
+        ("browser_read", json!({})),
+        ("browser_click", json!({"selector": "#say"})),
+        ("browser_wait_for", json!({"text": "Heard:"})),
+        ("browser_read", json!({})),
+        ("browser_type", json!({"selector": "#posted", "text": guess, "submit": true})),
+        ("browser_wait_for", json!({"text": "You sent"})),
+        ("browser_read", json!({"format": "markdown"})),
+        ("browser_navigate", json!({"url": "https://app.test/guess?q=again"})),
+        ("browser_type", json!({"selector": "#remark", "text": &guess[..guess.len() / 2]})),
+        ("browser_type", json!({"selector": "#remark", "text": &guess[guess.len() / 2..]})),
+        ("browser_click", json!({"selector": "#leave"})),
+        ("browser_wait_for", json!({"text": "The last comment"})),
+        ("browser_read", json!({})),
+        ("browser_navigate", json!({"url": "https://app.test/comment"})),
+        ("browser_read", json!({"format": "tree"})),
+    ];
+    // Key by key, the whole of it.
+    if guess.len() > 20 {
+        attempts.push(("browser_navigate", json!({"url": "https://app.test/guess?q=keys"})));
+        let keys = guess.chars().map(|key| json!({"selector": "#note", "key": key.to_string()}));
+        attempts.extend(keys.map(|arguments| ("browser_press_key", arguments)));
+        attempts.extend([
+            ("browser_click", json!({"selector": "#fetch"})),
+            ("browser_wait_for", json!({"text": "Fetched:"})),
+            ("browser_read", json!({})),
+        ]);
+    }
+    attempts
 }
 
 fn replies(echoed: &mut Echoed, page: &str, guess: &str) -> Vec<String> {
@@ -88,7 +118,7 @@ struct Difference {
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (tool, arguments) = &attempts("GUESS")[self.attempt];
+        let (tool, arguments) = &attempts("GUESS GUESS GUESS GUESS GUESS")[self.attempt];
         let Self { value, length, wrong, right, .. } = self;
         write!(f, "{length} of {value}: {tool} {arguments}\n  wrong: {wrong}\n  right: {right}")
     }
@@ -136,6 +166,11 @@ fn check(page: &str) {
 #[test]
 fn a_right_guess_gets_the_reply_of_a_wrong_one() {
     check("/guess?q=nothing");
+}
+
+#[test]
+fn a_right_guess_gets_the_reply_of_a_wrong_one_on_a_page_that_is_withheld() {
+    check("/way/cells%20of%20three");
 }
 
 #[test]

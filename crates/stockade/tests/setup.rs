@@ -6,6 +6,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 use tempfile::TempDir;
 
+/// The oldest Rust that the workspace says it builds with, such as `1.94`.
+fn oldest_rust() -> &'static str {
+    let manifest = include_str!("../../../Cargo.toml");
+    manifest.split_once("rust-version = \"").unwrap().1.split_once('"').unwrap().0
+}
+
 /// A machine with nothing but the usual tools.
 struct Machine {
     folder: TempDir,
@@ -19,7 +25,7 @@ impl Machine {
             let real = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(tool));
             symlink(real.iter().find(|path| path.exists()).unwrap(), machine.bin(tool)).unwrap();
         }
-        machine.with_tool("id", "echo 1000").with_tool("cargo", "echo cargo 1.90.0")
+        machine.with_tool("id", "echo 1000").with_tool("cargo", &format!("echo cargo {}.0", oldest_rust()))
     }
 
     fn bin(&self, name: &str) -> std::path::PathBuf {
@@ -147,9 +153,8 @@ fn setup_accepts_every_browser_that_a_template_is_built_from() {
 fn setup_holds_the_toolchain_to_the_rust_version_of_the_workspace() {
     let shell = "/usr/lib/chromium/chromium-headless-shell";
     let complete = || Machine::new().with_apt("").with_all_but_the_browser().with_file(shell);
-    let manifest = include_str!("../../../Cargo.toml");
-    let oldest = manifest.split_once("rust-version = \"").unwrap().1.split_once('"').unwrap().0;
-    for (version, succeeds) in [(oldest, true), ("1.100.0", true), ("1.87.0", false), ("1.9.0", false)] {
+    let oldest = oldest_rust();
+    for (version, succeeds) in [(oldest, true), ("1.100.0", true), ("1.93.1", false), ("1.9.0", false)] {
         let machine = complete().with_tool("cargo", &format!("echo 'cargo {version} (abc 2026-01-01)'"));
         let expected = if succeeds { "all packages" } else { oldest };
         check(version, &machine, &["run"], succeeds, &[expected]);
@@ -157,4 +162,46 @@ fn setup_holds_the_toolchain_to_the_rust_version_of_the_workspace() {
     let without = complete();
     fs::remove_file(without.bin("cargo")).unwrap();
     check("no cargo", &without, &["run"], false, &["no Rust toolchain", oldest]);
+}
+
+/// `1.94` and `1.94.0` are the same version.
+fn parse_version(text: &str) -> (u32, u32, u32) {
+    let mut parts = text.split('.').map(|part| part.parse().unwrap());
+    (parts.next().unwrap(), parts.next().unwrap_or(0), parts.next().unwrap_or(0))
+}
+
+#[test]
+fn no_locked_dependency_needs_a_newer_rust_than_the_workspace_says() {
+    let platform = format!("{}-unknown-linux-gnu", std::env::consts::ARCH);
+    let done = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline", "--filter-platform", &platform])
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")))
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let metadata: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    assert!(packages.len() > 300, "{}", packages.len());
+    let claimed = parse_version(oldest_rust());
+    let newer: Vec<String> = packages
+        .iter()
+        .filter_map(|package| Some((package, package["rust_version"].as_str()?)))
+        .filter(|(_, needed)| parse_version(needed) > claimed)
+        .map(|(package, needed)| format!("{} {} needs {needed}", package["name"], package["version"]))
+        .collect();
+    assert!(newer.is_empty(), "Cargo.toml says rust-version {}:\n{}", oldest_rust(), newer.join("\n"));
+}
+
+#[test]
+fn every_page_that_names_the_oldest_rust_names_the_one_of_the_workspace() {
+    let expected = format!("Rust {}", oldest_rust());
+    for (path, text) in [
+        ("README.md", include_str!("../../../README.md")),
+        ("CONTRIBUTING.md", include_str!("../../../CONTRIBUTING.md")),
+        ("docs/install.md", include_str!("../../../docs/install.md")),
+    ] {
+        let named: Vec<&str> =
+            text.match_indices("Rust 1.").map(|(at, _)| &text[at..at + "Rust 1.00".len()]).collect();
+        assert!(!named.is_empty() && named.iter().all(|name| *name == expected), "{path}: {named:?}");
+    }
 }

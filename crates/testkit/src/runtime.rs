@@ -8,8 +8,9 @@
 use jail::launch::{self, LocalInstance, Supervisor};
 use jail::template::Template;
 use jail::{
-    InstanceReport, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier, NativeOptions,
-    PreparedJail, Reaped, Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport, verified_template,
+    CpuWeight, InstanceReport, JailError, JailId, JailSpec, JailState, JailStats, LossNotifier,
+    NativeOptions, PreparedJail, Reaped, Runtime, RuntimeBackend, RuntimeInfo, RuntimeReport,
+    verified_template,
 };
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
@@ -19,6 +20,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 /// What the launcher thread is asked to do.
 type Job = Box<dyn FnOnce(&mut Supervisor) + Send>;
@@ -144,9 +146,16 @@ impl Runtime for ThreadRuntime {
         self.run(move |jails| jails.stats(&jail))
     }
 
-    fn set_cpu(&self, jail: &JailId, share: Option<f64>) -> Result<(), JailError> {
-        let jail = jail.clone();
-        self.run(move |jails| jails.set_cpu(&jail, share))
+    fn cpu_usage(&self, jail: &JailId) -> Result<Option<Duration>, JailError> {
+        self.instance.cpu_usage(jail)
+    }
+
+    fn set_cpu(&self, jail: &JailId, processors: Option<f64>) -> Result<(), JailError> {
+        self.instance.set_cpu(jail, processors)
+    }
+
+    fn set_cpu_weight(&self, jail: &JailId, weight: CpuWeight) -> Result<(), JailError> {
+        self.instance.set_cpu_weight(jail, weight)
     }
 
     fn log_tail(&self, jail: &JailId) -> Result<String, JailError> {

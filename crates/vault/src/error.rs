@@ -39,9 +39,9 @@ pub enum VaultError {
     Import(Malformed),
     #[error("there is no credential '{id}'")]
     UnknownCredential { id: String },
-    #[error("credentials in the {backend} backend are not written by Stockade")]
+    #[error("Stockade does not write credentials to the {backend} backend")]
     ReadOnly { backend: &'static str },
-    #[error("credential '{id}' does not open: its row was altered or moved")]
+    #[error("credential '{id}' cannot be decrypted: its row was altered or moved")]
     Altered { id: String },
     #[error("no rotated cookies wait for credential '{id}'")]
     NothingRotated { id: String },
@@ -52,30 +52,30 @@ pub enum VaultError {
 
     #[error("the vault at {address} cannot be reached: {reason}")]
     Unreachable { address: String, reason: String },
-    #[error("the vault at {address} is not who it should be: {reason}")]
+    #[error("the certificate of the vault at {address} is not trusted: {reason}")]
     Untrusted { address: String, reason: String },
     #[error("the vault at {address} is sealed")]
     Sealed { address: String },
-    #[error("the vault at {address} refuses: {reason}")]
+    #[error("the vault at {address} denied access: {reason}")]
     Denied { address: String, reason: String },
     #[error("the vault at {address} does not accept the {method} login: {reason}")]
     LoginFailed { address: String, method: &'static str, reason: String },
     #[error("the wrapping token was used already or is too old")]
     WrappingSpent,
-    #[error("the vault at {address} answered what was not expected: {reason}")]
+    #[error("the vault at {address} sent an unexpected answer: {reason}")]
     Answer { address: String, reason: String },
 
     #[error("cannot read {}", file.display())]
     SopsFile { file: PathBuf, source: io::Error },
-    #[error("{} is no sops file: {bad}", file.display())]
+    #[error("{} is not a sops file: {bad}", file.display())]
     SopsMalformed { file: PathBuf, bad: Malformed },
-    #[error("none of the age keys opens {}", file.display())]
+    #[error("none of the age keys can decrypt {}", file.display())]
     SopsNoKey { file: PathBuf },
     #[error("{} was altered: {bad}", file.display())]
     SopsAltered { file: PathBuf, bad: Malformed },
-    #[error("{} uses what is not read here: {what}", file.display())]
+    #[error("{} uses a feature that Stockade does not support: {what}", file.display())]
     SopsUnsupported { file: PathBuf, what: &'static str },
-    #[error("{field} in {} is not encrypted, and every value has to be", file.display())]
+    #[error("{field} in {} is not encrypted; every value has to be", file.display())]
     SopsOpen { file: PathBuf, field: String },
 
     #[error("cannot read {}, which {variable} names", file.display())]
@@ -85,24 +85,24 @@ pub enum VaultError {
     Store { doing: &'static str, source: sqlx::Error },
     #[error("the database of credentials and grants has not answered for {seconds} s")]
     StoreSilent { seconds: u64 },
-    #[error("cannot make the database file {}", file.display())]
+    #[error("cannot create the database file {}", file.display())]
     StoreFile { file: PathBuf, source: io::Error },
-    #[error("the database is of version {found}, and this program knows versions up to {known}")]
+    #[error("the database has version {found}, but this program supports versions up to {known}")]
     StoreNewer { found: i64, known: i64 },
-    #[error("the database holds what was never written there: {what}")]
+    #[error("the database holds invalid data: {what}")]
     StoreDamaged { what: &'static str },
 
     #[error("cannot read the master key from {place}: {reason}")]
     NoMasterKey { place: String, reason: String },
-    #[error("others than its owner may read or write the master key {}", file.display())]
+    #[error("other users can read or write the master key {}", file.display())]
     MasterKeyUnsafe { file: PathBuf },
     #[error("the master key from {place} is malformed: {reason}")]
     MasterKeyMalformed { place: String, reason: &'static str },
-    #[error("credentials are sealed with master key {wanted}, and {place} has {found}")]
+    #[error("credentials are encrypted with master key {wanted}, but {place} has {found}")]
     WrongMasterKey { place: String, wanted: String, found: String },
     #[error("the OS keyring cannot be used: {reason}")]
     Keyring { reason: String },
-    #[error("{place} has one master key, and this program cannot write a second one there")]
+    #[error("{place} holds one master key, and Stockade cannot write a second one there")]
     RotationNeedsKey { place: String },
 
     #[error("there is no such grant")]
@@ -117,12 +117,12 @@ pub enum VaultError {
     GrantRevoked { jti: String },
     #[error("grant {jti} is not for {host}")]
     GrantHost { jti: String, host: String },
-    #[error("a grant that cannot be issued: {reason}")]
+    #[error("the grant cannot be issued: {reason}")]
     GrantRequest { reason: String },
-    #[error("credential '{id}' is released by an operator's grant only")]
+    #[error("credential '{id}' needs a grant from an operator")]
     GrantScope { id: String },
 
-    #[error("no random numbers")]
+    #[error("the system returned no random numbers")]
     NoRandomness { source: getrandom::Error },
 }
 
@@ -194,7 +194,7 @@ impl VaultError {
                 "Write it with the tools of that backend: `vault kv put`, `sops edit`."
             }
             ErrorCode::CredentialAltered => {
-                "The database was changed: find out by whom, then store the credential again."
+                "The database was changed. Find out by whom, then store the credential again."
             }
             ErrorCode::CredentialSettings => {
                 "Correct it under `credentials` in the configuration; docs/credentials.md lists the settings."
@@ -203,19 +203,17 @@ impl VaultError {
                 "Store the credential again, with `totp`; the site shows the seed beside the QR code."
             }
             ErrorCode::NothingRotated => "`stockade credential show ID` says whether cookies wait.",
-            ErrorCode::VaultUnreachable => {
-                "Check its address and that it runs; nothing has to be restarted here."
-            }
+            ErrorCode::VaultUnreachable => "Check its address and that it runs. Stockade needs no restart.",
             ErrorCode::VaultUntrusted => "Name the authority that signed its certificate by `ca_file`.",
-            ErrorCode::VaultSealed => "Unseal it; nothing has to be restarted here.",
+            ErrorCode::VaultSealed => "Unseal it. Stockade needs no restart.",
             ErrorCode::VaultDenied => {
                 "Give the role `read` on the data path, and `list` on the metadata path."
             }
             ErrorCode::VaultLoginFailed => "Check the role, the secret and the mount of the login.",
             ErrorCode::VaultWrappingSpent => {
-                "Make a new one. If nobody of yours used it, somebody else did: revoke its content."
+                "Make a new one. If you did not use this one, somebody else did: revoke what it wrapped."
             }
-            ErrorCode::VaultAnswer => "See that the path leads to a KV mount of version 2.",
+            ErrorCode::VaultAnswer => "Check that the path belongs to a KV mount of version 2.",
             ErrorCode::SopsUnreadable => {
                 "Check that the file and the age key file are there and can be read."
             }
@@ -226,21 +224,21 @@ impl VaultError {
             }
             ErrorCode::SopsUnsupported => "Encrypt it with age keys alone, one document to a file.",
             ErrorCode::SopsNotSealed => {
-                "Encrypt it again without a rule (`_unencrypted`, `encrypted_regex`) that leaves values open."
+                "Encrypt it again without a rule (`_unencrypted`, `encrypted_regex`) that leaves values in clear text."
             }
-            ErrorCode::EnvUnreadable => "Put the file back; nothing has to be restarted here.",
+            ErrorCode::EnvUnreadable => "Put the file back. Stockade needs no restart.",
             ErrorCode::CredentialStoreBusy => "Another process is writing: try again in a moment.",
             ErrorCode::CredentialStoreUnreachable => {
-                "Check that the database runs and can be reached; nothing has to be restarted here."
+                "Check that the database runs and is reachable. Stockade needs no restart."
             }
-            ErrorCode::CredentialStoreNewer => "Use the newer program that wrote it.",
+            ErrorCode::CredentialStoreNewer => "Use the newer version of Stockade that wrote it.",
             ErrorCode::CredentialStoreDamaged => "Restore a copy of the database.",
-            ErrorCode::CredentialStoreFailed => "See the database's own log.",
+            ErrorCode::CredentialStoreFailed => "Look at the database's own log.",
             ErrorCode::MasterKeyMissing => "Put the key back: without it these credentials are lost.",
             ErrorCode::MasterKeyUnsafe => "`chmod 600` the file; if others could read it, rotate the key.",
             ErrorCode::MasterKeyMalformed => "Restore the key from its copy.",
             ErrorCode::MasterKeyWrong => {
-                "Bring back the key with that number: without it these credentials are lost."
+                "Restore the key with that number: without it these credentials are lost."
             }
             ErrorCode::KeyringUnavailable => {
                 "Unlock the keyring and install libsecret-tools, or use a key file."
@@ -250,11 +248,11 @@ impl VaultError {
             | ErrorCode::GrantExpired
             | ErrorCode::GrantConsumed
             | ErrorCode::GrantRevoked => "Ask the operator for a new grant.",
-            ErrorCode::AmbiguousGrant => "Give more of its id; `stockade grant list --json` has it whole.",
+            ErrorCode::AmbiguousGrant => "Give more of its id; `stockade grant list --json` shows whole ids.",
             ErrorCode::GrantWrongHost => "Ask the operator for a grant that names this host.",
             ErrorCode::GrantWrongScope => "Ask the operator for a grant of their own.",
             ErrorCode::BadGrant => "Correct what the message names and issue the grant again.",
-            _ => "Try again; if it stays, please report it, with the end of the log.",
+            _ => "Try again. If it fails again, report it with the end of the log.",
         }
     }
 

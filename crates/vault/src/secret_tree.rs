@@ -42,7 +42,7 @@ impl SecretNode {
     }
 
     fn not(&self, field: &str, wanted: &str) -> Malformed {
-        Malformed::new(field, format!("this must be {wanted}, and is {}", self.kind()))
+        Malformed::new(field, format!("this must be {wanted}, but is {}", self.kind()))
     }
 
     pub(crate) fn text(self, field: &str) -> Result<Zeroizing<String>, Malformed> {

@@ -6,11 +6,12 @@ mod common;
 use common::postgres::Postgres;
 use common::{code, host, request, tenant};
 use jiff::{SignedDuration, Timestamp};
+use policy::Access;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use vault::{Database, GrantedHost, Grants, Host, Issuer};
+use vault::{Database, GrantRequest, GrantedHost, Grants, Host, Issuer};
 
 /// Grants in a database of either kind; what has to live as long is beside them.
 struct Room {
@@ -267,6 +268,25 @@ async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
         for (of, seconds) in [("default", 7), ("quick", 30)] {
             let (_, grant) = short.issue(request(of, &["github.com"], Issuer::Operator), now).await.unwrap();
             assert_eq!(grant.expires_at.duration_since(grant.issued_at).as_secs(), seconds, "{of}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_grant_keeps_its_access() {
+    for room in rooms() {
+        let now = Timestamp::now();
+        for access in Access::ALL {
+            let wanted = GrantRequest { access, ..request("default", &["a.test"], Issuer::Operator) };
+            let (token, grant) = room.grants.issue(wanted, now).await.unwrap();
+            assert_eq!(grant.access, access);
+            let consumed =
+                room.grants.consume(token.expose_secret(), &tenant("default"), &[], now).await.unwrap();
+            assert_eq!(consumed.access(), access);
+        }
+        let listed = room.grants.list(&tenant("default"), 10).await.unwrap();
+        for access in Access::ALL {
+            assert_eq!(listed.iter().filter(|grant| grant.access == access).count(), 1, "{access:?}");
         }
     }
 }

@@ -4,8 +4,9 @@
 mod common;
 
 use common::room::{Room, put};
-use common::{CANARY, TestGrants, assert_same, code, fault, full_document, id, tenant};
+use common::{CANARY, TestGrants, assert_same, code, fault, full_document, id, request, tenant};
 use jiff::Timestamp;
+use policy::Access;
 use redact::Secret;
 use sqlx::any::AnyConnectOptions;
 use sqlx::{Connection, Executor};
@@ -15,7 +16,7 @@ use std::process::Command;
 use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use vault::{Credential, Database, Issuer, MasterKeySource, Store, Vault, VaultError};
+use vault::{Credential, Database, GrantRequest, Grants, Issuer, MasterKeySource, Store, Vault, VaultError};
 
 #[tokio::test]
 async fn a_row_that_was_moved_or_changed_does_not_open() {
@@ -364,6 +365,10 @@ async fn a_database_of_the_first_release_is_adopted_with_what_is_in_it() {
     for room in Room::both() {
         let document = full_document("github.com");
         put(&room.store(), "default", "github.com", &document).await;
+        let grants = || Grants::new(room.database());
+        let wanted =
+            GrantRequest { access: Access::Full, ..request("default", &["github.com"], Issuer::Operator) };
+        grants().issue(wanted, Timestamp::now()).await.unwrap();
         for steps in [
             // After its second step, and after its first, which had no rotated cookies.
             &["INSERT INTO vault_steps (step) VALUES (1), (2)"][..],
@@ -371,6 +376,7 @@ async fn a_database_of_the_first_release_is_adopted_with_what_is_in_it() {
         ] {
             room.tamper("DROP TABLE vault_migrations").await;
             room.tamper("DROP TABLE placeholder_places").await;
+            room.tamper("ALTER TABLE grants DROP COLUMN access").await;
             room.tamper("CREATE TABLE IF NOT EXISTS vault_steps (step BIGINT PRIMARY KEY)").await;
             for statement in steps.iter().copied() {
                 room.tamper(statement).await;
@@ -379,6 +385,9 @@ async fn a_database_of_the_first_release_is_adopted_with_what_is_in_it() {
                 let found = room.store().open_for_grant(&consumed, &id("github.com")).await.unwrap();
                 assert_same(&found, &document);
             }
+            let listed = grants().list(&tenant("default"), 10).await.unwrap();
+            let access: Vec<Access> = listed.iter().map(|grant| grant.access).collect();
+            assert_eq!(access, [Access::Write], "a grant from before access had a name");
         }
     }
 }

@@ -103,10 +103,15 @@ fn an_outcome_always_fits_the_room_that_is_set_aside_for_it() {
         mark: None,
     };
     let subject = EventSubject { jail_id: Some(text("j".repeat(64))), ..subject() };
-    let event = Event::outcome(subject, crate::CorrelationId(text("i".repeat(64))), "press_key")
-        .result(long.clone())
-        .at(&long, &long)
-        .picture(Some(picture));
+    let event = Event::outcome(
+        crate::EventKind::Outcome,
+        subject,
+        crate::CorrelationId(text("i".repeat(64))),
+        "press_key",
+    )
+    .result(long.clone())
+    .at(&long, &long)
+    .picture(Some(picture));
     let fields = crate::event::fields(&event).unwrap();
     assert!((fields.len() as u64) < crate::writer::OUTCOME_BYTES - 1024, "{}", fields.len());
 }

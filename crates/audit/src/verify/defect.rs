@@ -49,32 +49,34 @@ impl fmt::Display for Defect {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, thiserror::Error)]
 #[serde(tag = "wrong", rename_all = "snake_case")]
 pub enum DefectKind {
-    #[error("it has not the form of a line of the log")]
+    #[error("it is not a line of an audit log")]
     Malformed,
-    #[error("its text was changed: it does not have the hash that it says")]
+    #[error("its text was changed: its hash does not match")]
     Changed,
     #[error("it has no end ({bytes} bytes): the rest of it was cut off")]
     Torn { bytes: usize },
     #[error("lines {from} to {to} are missing before it")]
     Missing { from: u64, to: u64 },
-    #[error("it says it is number {found}, and number {expected} belongs here: repeated, moved or put in")]
+    #[error("it has number {found} where number {expected} is expected: it was repeated, moved or inserted")]
     Again { expected: u64, found: u64 },
     #[error("it does not follow the line before it: number {seq} or the one before was replaced")]
     Unlinked { seq: u64 },
-    #[error("its signature is not that of the log's key")]
+    #[error("its signature was not made with the log's key")]
     BadSignature,
-    #[error("it is not signed: put in at the end, or the rest of its group was cut off")]
+    #[error("it is not signed: it was added at the end, or the rest of its group was cut off")]
     Unsigned,
-    #[error("the log ends with number {last}, and its signed head is at {head}: the end was cut off")]
+    #[error("the log ends with number {last}, but its signed head is at {head}: the end was cut off")]
     Cut { last: u64, head: u64 },
-    #[error("the log ends with number {last}, and was at {anchor} when it was anchored at {at}: an old copy")]
+    #[error(
+        "the log ends with number {last}, but had reached {anchor} when it was anchored at {at}: it is an old copy"
+    )]
     Old { last: u64, anchor: u64, at: String },
     #[error("number {seq} is not the line that was signed")]
     HeadDiffers { seq: u64 },
     #[error("number {seq} is not the line that was anchored")]
     AnchorDiffers { seq: u64 },
     #[error(
-        "the log begins with number {first}, after its last anchor, number {anchor} at {at}: none is in it"
+        "the log begins with number {first}, after its last anchor (number {anchor} at {at}): no anchored line is left"
     )]
     AnchorsDropped { first: u64, anchor: u64, at: String },
     #[error("there is no signed head")]
@@ -83,9 +85,9 @@ pub enum DefectKind {
     HeadDamaged,
     #[error("the head was signed by another key")]
     OtherKey,
-    #[error("a file was changed: it does not have the hash that the manifest says")]
+    #[error("a file was changed: its hash does not match the manifest")]
     FileChanged,
-    #[error("it is no bundle, or was cut off or damaged")]
+    #[error("it is not a bundle, or it was cut off or damaged")]
     NoBundle,
     #[error("the manifest was changed, or was not signed by the key that it names")]
     ManifestDamaged,

@@ -11,6 +11,7 @@ use crate::{
     state::{PageEvents, SharedState, State, TabEnd},
     text::{TextCutter, TextRedactor},
 };
+use policy::Document;
 use serde::Serialize;
 use std::{
     sync::{Arc, MutexGuard, PoisonError},
@@ -87,6 +88,8 @@ pub struct Browser {
 pub struct TabState {
     pub url: String,
     pub title: String,
+    /// Another one after each navigation that is not within a document.
+    pub document: Document,
     /// The tab crashed or closed; the next call opens a new one.
     pub ended: bool,
 }
@@ -98,6 +101,7 @@ impl Browser {
         state.tab.as_ref().map_or_else(TabState::default, |tab| TabState {
             url: state.shown_url(tab),
             title: state.shown_title(tab),
+            document: Document { tab: tab.id.0, count: tab.commits },
             ended,
         })
     }
@@ -120,6 +124,11 @@ impl Browser {
     /// Masks and cuts text of pages.
     pub(crate) fn text_cutter(&self) -> TextCutter {
         self.shared.lock().text.clone()
+    }
+
+    /// While a request of the page is held, actions do not wait for responses: they may take as long as a person.
+    pub fn set_held(&self, is_held: bool) {
+        self.shared.set_held(is_held);
     }
 
     pub fn page_events(&self) -> PageEvents {

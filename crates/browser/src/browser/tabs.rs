@@ -140,6 +140,8 @@ impl Browser {
     /// Sets up a tab that runs already. The page script stops by itself where it has run before.
     pub(crate) async fn set_up(&self, session: &SessionId, deadline: Deadline) -> Result<(), BrowserError> {
         let to = Some(session);
+        // Counts of another connection mean nothing here.
+        self.snapshots().set_unchanged(None);
         let BrowserOptions { width, height, .. } = self.options;
         let metrics = p::SetDeviceMetrics { width, height, device_scale_factor: 1.0, mobile: false };
         let script = script::install_command();
@@ -154,6 +156,7 @@ impl Browser {
             self.enable_network(session, deadline),
             self.call(to, &p::InterceptFileChooser { enabled: true, cancel: true }, deadline),
             self.call(to, &metrics, deadline),
+            self.call_ignoring_gone(session, &p::EnablePerformance {}, deadline),
             self.call(to, &p::Resume {}, deadline),
         )?;
         self.intercept_requests(session, deadline).await

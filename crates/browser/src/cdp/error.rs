@@ -15,13 +15,13 @@ pub enum CallError {
     Detached { method: &'static str },
     #[error("chromium refused {method}: {message}")]
     Refused { method: &'static str, code: i64, message: String },
-    #[error("too many calls are waiting for chromium, {method} was not sent")]
+    #[error("too many calls are waiting for Chromium, so {method} was not sent")]
     Busy { method: &'static str },
-    #[error("chromium's answer to {method} had {bytes} bytes, and {limit} are the most that is taken")]
+    #[error("Chromium's answer to {method} has {bytes} bytes, more than the limit of {limit}")]
     TooLarge { method: &'static str, bytes: usize, limit: usize },
     #[error("could not encode {method}")]
     Encode { method: &'static str, source: serde_json::Error },
-    #[error("chromium's answer to {method} was not understood")]
+    #[error("Chromium's answer to {method} cannot be parsed")]
     Decode { method: &'static str, source: serde_json::Error },
 }
 

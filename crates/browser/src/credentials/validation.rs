@@ -34,7 +34,7 @@ impl Injection {
             if count > most {
                 return Err(BrowserError::not_injected(
                     format!("{count} {what}"),
-                    format!("{most} are the most"),
+                    format!("at most {most} are allowed"),
                 ));
             }
         }
@@ -43,7 +43,7 @@ impl Injection {
         for (at, headers) in self.headers.iter().enumerate() {
             headers.validate()?;
             if self.headers[..at].iter().any(|other| other.origin == headers.origin) {
-                return Err(BrowserError::not_injected(headers.describe(), "it is there twice"));
+                return Err(BrowserError::not_injected(headers.describe(), "it occurs twice"));
             }
         }
         Ok(())
@@ -97,7 +97,7 @@ impl InjectedHeaders {
             let value = line.value.expose_secret();
             bytes += name.len() + value.len();
             if name.is_empty() || !name.bytes().all(is_token) {
-                return refused(format!("{:?} is no name of a header", line.name));
+                return refused(format!("{:?} is not a header name", line.name));
             }
             let is_browser_header = BROWSER_HEADERS.contains(&&*name);
             if is_browser_header || name.starts_with("sec-") || name.starts_with("proxy-") {
@@ -110,11 +110,11 @@ impl InjectedHeaders {
                 return refused(format!("the value of {} is not plain text", line.name));
             }
             if self.lines[..at].iter().any(|other| other.name.eq_ignore_ascii_case(&name)) {
-                return refused(format!("{} is there twice", line.name));
+                return refused(format!("{} occurs twice", line.name));
             }
         }
         if bytes > MAX_HEADER_BYTES {
-            return refused(format!("they have {bytes} bytes, and {MAX_HEADER_BYTES} are the most"));
+            return refused(format!("they have {bytes} bytes; at most {MAX_HEADER_BYTES} are allowed"));
         }
         Ok(())
     }
@@ -146,9 +146,9 @@ mod tests {
             ("http://own.test", "X-Key", "hunter2", true, None),
             ("http://own.test", "X-Key", "hunter2", false, Some("unencrypted")),
             ("file:///etc", "X-Key", "hunter2", true, Some("web sites")),
-            ("https://own.test", "", "hunter2", false, Some("no name")),
-            ("https://own.test", "X Key", "hunter2", false, Some("no name")),
-            ("https://own.test", "X-Key:", "hunter2", false, Some("no name")),
+            ("https://own.test", "", "hunter2", false, Some("not a header name")),
+            ("https://own.test", "X Key", "hunter2", false, Some("not a header name")),
+            ("https://own.test", "X-Key:", "hunter2", false, Some("not a header name")),
             ("https://own.test", "Cookie", "hunter2", false, Some("browser alone")),
             ("https://own.test", "SEC-Fetch-Site", "hunter2", false, Some("browser alone")),
             ("https://own.test", "X-Key", "hunter2\r\nX-Other: 1", false, Some("plain text")),
@@ -182,6 +182,6 @@ mod tests {
             storage: std::iter::repeat_with(store).take(MAX_STORAGES + 1).collect(),
             ..Injection::default()
         };
-        assert!(many.validate().is_err_and(|error| error.to_string().contains("the most")));
+        assert!(many.validate().is_err_and(|error| error.to_string().contains("at most")));
     }
 }

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 #[derive(Debug, thiserror::Error)]
 pub enum BrowserError {
-    #[error("{action} was not done within {seconds} s")]
+    #[error("{action} did not finish within {seconds} s")]
     Timeout { action: &'static str, seconds: f64 },
     #[error("{url} could not be opened: {net_error}")]
     NavigationFailed { url: PageText, net_error: String },
@@ -25,7 +25,7 @@ pub enum BrowserError {
     SchemeRefused { scheme: AttributedText },
     #[error("{url} is a download, and downloads are refused")]
     DownloadRefused { url: PageText },
-    #[error("no element answers to {wanted}{}", list_candidates(.candidates))]
+    #[error("no element matches {wanted}{}", list_candidates(.candidates))]
     ElementNotFound { wanted: String, candidates: Vec<PageText> },
     #[error("{element} is covered by {by}")]
     ElementCovered { element: String, by: AttributedText },
@@ -39,7 +39,7 @@ pub enum BrowserError {
     ElementNotAList { element: String },
     #[error("{element} is not a box to check or uncheck")]
     ElementNotCheckable { element: String },
-    #[error("nothing is there")]
+    #[error("there is no element at that place")]
     NothingThere,
     #[error("{element} has no option {wanted}{}", list_options(*.disabled, .options))]
     NoSuchOption { element: String, wanted: String, disabled: bool, options: Vec<PageText> },
@@ -66,9 +66,9 @@ pub enum BrowserError {
     /// `page_words` is the role and name of the element, or the URL of its page.
     #[error("{}", describe(.reference, .reason.as_ref(), .page_words.as_ref()))]
     StaleRef { reference: String, reason: Option<StaleRefReason>, page_words: Option<PageText> },
-    #[error("the cursor {cursor} leads to nothing that is still kept")]
+    #[error("the cursor {cursor} is no longer valid")]
     StaleCursor { cursor: String },
-    #[error("nothing was searched for")]
+    #[error("the search did not run")]
     BadPattern { source: PatternError },
     #[error("{element} changed between the decision and the action: {what}")]
     TargetChanged { element: String, what: &'static str },
@@ -84,15 +84,15 @@ pub enum BrowserError {
     #[error("the page could not be examined: {reason}")]
     PageScript { reason: AttributedText },
     /// Names the credential, never its value.
-    #[error("{what} could not be put into the browser: {why}")]
+    #[error("{what} could not be injected into the browser: {why}")]
     NotInjected { what: String, why: String },
-    #[error("chromium did not do what was asked")]
+    #[error("Chromium refused a command")]
     Protocol { source: CallError },
-    #[error("chromium sent an image that is not one")]
+    #[error("Chromium sent a screenshot that is not an image")]
     BadImage { source: base64::DecodeError },
-    #[error("a picture could not be painted on: {why}")]
+    #[error("the screenshot could not be masked: {why}")]
     BadScreenshot { why: String },
-    #[error("what was typed could not be covered in a picture: {why}")]
+    #[error("typed text could not be masked in a screenshot: {why}")]
     MaskFailed { why: &'static str },
 }
 
@@ -152,7 +152,9 @@ impl BrowserError {
 
     pub fn hint(&self) -> &'static str {
         match self {
-            BrowserError::Timeout { .. } => "Try again, or read the page to see how far it came.",
+            BrowserError::Timeout { .. } => {
+                "Read the page to see what happened, then try again or raise timeout_seconds."
+            }
             BrowserError::NavigationFailed { .. } => {
                 "Check the address, and that the site is up and allowed."
             }
@@ -175,11 +177,11 @@ impl BrowserError {
             }
             BrowserError::NothingThere => "Name the element by its ref, or by role and name.",
             BrowserError::NoSuchOption { .. } => {
-                "Choose one of its options by what is read on it, or by option_index, which also finds one that is redacted."
+                "Choose an option by its visible text, or by option_index, which also works for a redacted one."
             }
             BrowserError::OneOptionOnly { .. } => "Choose one.",
             BrowserError::ElementUnchanged { .. } => {
-                "The page did not take it; read the page to see what it needs first."
+                "The page ignored it. Read the page to see what it needs first."
             }
             BrowserError::NoHistory { .. } => "Navigate to an address instead.",
             BrowserError::DialogOpen { .. } => {
@@ -212,11 +214,13 @@ impl BrowserError {
             BrowserError::BrowserLost { .. } => "Open a new session.",
             BrowserError::PageScript { .. } => "Try again; if it fails again, navigate to the page again.",
             BrowserError::NotInjected { .. } => "Ask the operator to correct or renew the credential.",
-            BrowserError::MaskFailed { .. } => "Nothing to do; the picture is not kept, and the log says so.",
+            BrowserError::MaskFailed { .. } => {
+                "Nothing to do: the screenshot was discarded, and the log says so."
+            }
             BrowserError::Protocol { .. }
             | BrowserError::BadImage { .. }
             | BrowserError::BadScreenshot { .. } => {
-                "Try again; if it stays, open a new session and report it."
+                "Try again. If it fails again, open a new session and report it."
             }
         }
     }
@@ -294,7 +298,7 @@ mod tests {
             (
                 BrowserError::Timeout { action: "navigate", seconds: 30.0 },
                 "browser_action_timeout",
-                "navigate was not done within 30 s",
+                "navigate did not finish within 30 s",
             ),
             (
                 BrowserError::ElementNotFound {
@@ -302,7 +306,7 @@ mod tests {
                     candidates: vec![PageText::new("button \"Buy now\""), PageText::new("link \"Buy\"")],
                 },
                 "element_not_found",
-                "no element answers to button \"Buy\"; near it are <button \"Buy now\", link \"Buy\">",
+                "no element matches button \"Buy\"; near it are <button \"Buy now\", link \"Buy\">",
             ),
             (BrowserError::TabCrashed { status: None }, "tab_crashed", "the tab crashed"),
             (

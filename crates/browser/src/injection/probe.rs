@@ -59,7 +59,7 @@ impl UninitializedBrowser {
         limit: TimeLimit,
     ) -> Result<(Browser, Vec<ProbeResult>), BrowserError> {
         if probes.len() > MAX_PROBES {
-            let why = format!("{MAX_PROBES} are the most");
+            let why = format!("at most {MAX_PROBES} are allowed");
             return Err(BrowserError::not_injected(format!("{} pages to look at", probes.len()), why));
         }
         let browser = self.inject_all(injection, Deadline::of(limit, "inject")).await?;

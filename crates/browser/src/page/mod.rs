@@ -4,11 +4,13 @@ mod frame_snapshot;
 mod quiescence;
 mod script_call;
 mod shadow_roots;
+mod unchanged;
 
 pub(crate) use frame_snapshot::FrameSnapshotRequest;
 pub(crate) use quiescence::{InputReport, QUIESCENCE_WAIT};
 pub(crate) use script_call::{MAX_SCRIPT_REPLY, ScriptCallError};
 pub(crate) use shadow_roots::RendererFrames;
+pub(crate) use unchanged::Probed;
 
 use crate::browser::Browser;
 use std::time::Duration;

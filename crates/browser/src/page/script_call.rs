@@ -163,7 +163,7 @@ impl Browser {
         }
     }
 
-    fn is_tab_session(&self, session: &SessionId) -> bool {
+    pub(crate) fn is_tab_session(&self, session: &SessionId) -> bool {
         self.shared.lock().tab.as_ref().is_some_and(|tab| tab.session == *session)
     }
 

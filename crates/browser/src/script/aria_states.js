@@ -3,14 +3,16 @@
 import { valuesExposed } from './accessible_name.js';
 import { callCache } from './call_cache.js';
 import {
-  attribute, isFormControl, flatParent, hasAttribute, inputType, shadowHost, shadowRootOf, shadowRootsSeen,
+  attribute, drawnParent, isFormControl, flatParent, hasAttribute, inputType, shadowHost, shadowRootOf, shadowRootsSeen,
   tagOf,
 } from './flat_tree.js';
 import {
-  activeElement, closest, DETAILS, INPUT, isContentEditable, isHtml, matches, OPTION, querySelectorAll,
+  activeElement, closest, DETAILS, INPUT, isContentEditable, isElement, isHtml, LABEL, matches, OPTION, querySelectorAll,
   rootActiveElement,
 } from './intrinsics.js';
 import { INPUT_ROLES, INTERACTIVE, isEditingHost } from './roles.js';
+import { contextOf } from './style_context.js';
+import { POINTER } from './style_rules.js';
 
 /** @param {Element} el @param {string} key */
 const booleanAttribute = (el, key) => {
@@ -98,12 +100,38 @@ const CHECKED_ROLES = new Set(['checkbox', 'radio', 'switch', 'menuitemcheckbox'
 // Roles without states; most of a long page consists of them.
 const STATELESS_ROLES = new Set('code definition list listitem paragraph rowgroup table term'.split(' '));
 
+// Declared to be acted on: by its role, by an attribute, or by being a drawing surface.
 /** @param {Element} el @param {string} role */
-export const isActionable = (el, role) =>
-  (INTERACTIVE.has(role) && !(el instanceof HTMLOptionElement)) ||
+export const isDeclaredActionable = (el, role) =>
+  (INTERACTIVE.has(role) && !(el instanceof HTMLOptionElement)) || role === 'canvas' ||
   (hasAttribute(el, 'tabindex') && Number(attribute(el, 'tabindex')) >= 0) ||
-  hasAttribute(el, 'onclick') ||
+  ACTING_ATTRIBUTES.some((name) => hasAttribute(el, name)) || attribute(el, 'draggable') === 'true' ||
   (isHtml(el) && isEditingHost(el));
+const ACTING_ATTRIBUTES = ['onclick', 'onmousedown', 'onpointerdown', 'ondblclick', 'onmouseup', 'onpointerup'];
+
+// Cursors that tell a person that something can be clicked or dragged.
+const ACTING_CURSOR = /^(?:pointer|grab|grabbing|move|all-scroll|crosshair|cell|copy|(?:[a-z]+-)?resize)$|,\s*(?:pointer|grab)$/;
+/** @param {Element} el */
+const hasActingCursor = (el) => {
+  const context = contextOf(el);
+  context.points ??= ACTING_CURSOR.test(getComputedStyle(el).cursor);
+  return context.points;
+};
+
+// Items that are acted on one by one where the element around them has the same cursor.
+const ITEM_TAGS = new Set('circle ellipse g image li line path polygon polyline rect td text th tr use'.split(' '));
+// Whether only the cursor tells that an element can be acted on: it is the outermost one with that cursor.
+/** @param {Element} el */
+export const isPointed = (el) => {
+  if (!(contextOf(el).effects & POINTER) || (el instanceof HTMLLabelElement && LABEL.control(el) !== null) || !hasActingCursor(el)) return false;
+  const tag = tagOf(el);
+  if (tag === 'html' || tag === 'body') return false;
+  const parent = drawnParent(el);
+  return !parent || !isElement(parent) || !(contextOf(parent).effects & POINTER || ITEM_TAGS.has(tag)) || !hasActingCursor(parent) || ITEM_TAGS.has(tag);
+};
+
+/** @param {Element} el @param {string} role */
+export const isActionable = (el, role) => isDeclaredActionable(el, role) || isPointed(el);
 
 /** @param {Element} el */
 export const isEditable = (el) => {

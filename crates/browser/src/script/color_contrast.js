@@ -75,7 +75,7 @@ const solidGradientColor = (image) => {
 };
 
 // The background of an element with this style over another background: a color, or null if it may be an image.
-/** @param {Rgba | null} below @param {CSSStyleDeclaration} style @returns {Rgba | null} */
+/** @param {Rgba | null} below @param {{ backgroundColor: string, backgroundImage: string }} style @returns {Rgba | null} */
 export const backgroundOver = (below, style) => {
   let background = below;
   const color = parseColor(style.backgroundColor);

@@ -1,8 +1,9 @@
 // Whether an element is rendered, and whether its text flows inline.
 
-import { attribute, hasAttribute, plainElement, tagOf } from './flat_tree.js';
-import { checkVisibility, isHtml } from './intrinsics.js';
-import { HIDE, possibleEffects } from './style_hints.js';
+import { callCache } from './call_cache.js';
+import { attribute, drawnParent, hasAttribute, hasNoHidingAttribute, tagOf } from './flat_tree.js';
+import { checkVisibility, isElement, isHtml } from './intrinsics.js';
+import { displayOf, mayHide } from './style_context.js';
 
 export const NEVER_RENDERED = new Set(
   'base datalist head link meta noframes noscript script style template title'.split(' '),
@@ -18,13 +19,32 @@ export const PLAIN_TAGS = new Set(
    'span strike strong sub sup table tbody td tfoot th thead time tr tt u ul var').split(' '),
 );
 
-// Whether the current element of a walk is rendered because its parent is, without calling checkVisibility.
+// Whether an element is rendered if its parent is, without calling checkVisibility.
 /** @param {Element} el */
-export const isDrawnWithParent = (el) => el === plainElement && PLAIN_TAGS.has(tagOf(el)) && isHtml(el) && !(possibleEffects(el) & HIDE);
+export const isDrawnWithParent = (el) => PLAIN_TAGS.has(tagOf(el)) && hasNoHidingAttribute(el) && isHtml(el) && !mayHide(el);
 
-// See `Visibility`.
+// See `Visibility`. Names and visible texts ask for the same elements as the walk.
 /** @param {Element} el @returns {Visibility} */
 export const visibility = (el) => {
+  const { seen } = callCache();
+  let known = seen.get(el);
+  if (known === undefined) {
+    const parent = drawnParent(el);
+    const draws = parent !== null && isElement(parent) && seen.get(parent) === true && PLAIN_TAGS.has(tagOf(parent)) && isHtml(parent) && !mayHide(parent);
+    known = (draws && isDrawnWithParent(el)) || computeVisibility(el);
+    seen.set(el, known);
+  }
+  return known;
+};
+
+/** @param {Element} el @returns {true} */
+export const setVisible = (el) => {
+  callCache().seen.set(el, true);
+  return true;
+};
+
+/** @param {Element} el @returns {Visibility} */
+const computeVisibility = (el) => {
   if (NEVER_RENDERED.has(tagOf(el))) return false;
   if (attribute(el, 'aria-hidden') === 'true' || hasAttribute(el, 'inert')) return false;
   // The options of a closed list and the areas of an image have no box, but exist.
@@ -33,8 +53,12 @@ export const visibility = (el) => {
   if ((attribute(el, 'hidden') ?? '').toLowerCase() === 'until-found') return false;
   if (checkVisibility(el, CHECK_VISIBILITY_PROPERTY)) return true;
   if (checkVisibility(el)) return 'inside';
-  return getComputedStyle(el).display === 'contents';
+  return displayOf(el) === 'contents';
 };
+
+// Whether an element is drawn, whatever is declared for screen readers.
+/** @param {Element} el */
+export const isDrawn = (el) => callCache().seen.get(el) === true || checkVisibility(el, CHECK_VISIBILITY_PROPERTY);
 
 export const INLINE_TAGS = new Set(
   ('a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark q rb rt ruby s samp slot small ' +
@@ -45,7 +69,7 @@ export const INLINE_TAGS = new Set(
 /** @param {Element} el @param {boolean} drawn */
 export const flowsInline = (el, drawn) => {
   if (!drawn) return INLINE_TAGS.has(tagOf(el));
-  const display = getComputedStyle(el).display;
+  const display = displayOf(el);
   return display === 'inline' || display === 'contents' || display === 'ruby' || display === 'ruby-text';
 };
 

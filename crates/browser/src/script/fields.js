@@ -8,7 +8,7 @@ import {
 } from './intrinsics.js';
 import { childFrames, elementByRef, refOf } from './refs.js';
 import { isEditingHost } from './roles.js';
-import { isSecret } from './secret_fields.js';
+import { isSecret, markSecret } from './secret_fields.js';
 
 export const deepActiveElement = () => {
   let active = activeElement(document);
@@ -151,6 +151,15 @@ export const readHeldText = ({ number }) => {
     : el instanceof HTMLTextAreaElement ? TEXTAREA.value(el)
     : textContent(el) ?? '';
   return { held: `${text.length} ${text.slice(-MAX_HELD)}`.toWellFormed(), empty: text === '' };
+};
+
+/** @param {{ numbers: number[] }} request */
+export const markSecretFields = ({ numbers }) => {
+  for (const number of numbers) {
+    const el = elementByRef(number);
+    if (el) markSecret(el);
+  }
+  return true;
 };
 
 // What has the focus in this frame: an element, or a child frame.

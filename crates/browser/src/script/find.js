@@ -91,10 +91,11 @@ const SEARCHES = {
       },
       // A text may be split by markup; but one part of it must be in this node.
       text: (node, found) => {
-        if (typeof node === 'string' || node instanceof GeneratedContent || !isText(node)) return;
-        const parent = flatParent(node);
+        const isGenerated = node instanceof GeneratedContent;
+        if (typeof node === 'string' || (isGenerated ? node.unseen : !isText(node))) return;
+        const parent = isGenerated ? node.el : flatParent(node);
         if (!parent || !isElement(parent)) return;
-        const own = shownText(boundText(characterData(node), MAX_NAME).trim(), MAX_NAME);
+        const own = shownText(boundText(isGenerated ? node.drawn : characterData(/** @type {Text} */ (node)), MAX_NAME).trim(), MAX_NAME);
         if (!touches(own)) return;
         const meant = intendedTarget(parent, null) ?? parent;
         if (seen.has(meant)) return;

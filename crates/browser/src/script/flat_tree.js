@@ -13,14 +13,37 @@ import {
 export const PLAIN_ATTRIBUTES = new Set(['class', 'colspan', 'height', 'href', 'id', 'rowspan', 'src', 'style', 'width']);
 /** @type {Element | null} */
 export let plainElement = null;
-/** @param {Element} el */
-const hasOnlyPlainAttributes = (el) => {
-  const names = attributeNames(el);
-  for (let i = 0; i < names.length; i += 1) if (!PLAIN_ATTRIBUTES.has(names[i])) return false;
-  return true;
-};
+// The current element, if no attribute hides it.
+/** @type {Element | null} */
+let unhiddenElement = null;
+/** @type {Element | null} */
+let currentElement = null;
+/** @type {string[]} */
+let currentNames = [];
+const HIDING_ATTRIBUTES = new Set(['aria-hidden', 'hidden', 'inert', 'popover']);
 /** @param {Element | null} el */
-export const setCurrentElement = (el) => { plainElement = el !== null && hasOnlyPlainAttributes(el) ? el : null; };
+export const setCurrentElement = (el) => {
+  currentElement = null;
+  plainElement = null;
+  unhiddenElement = null;
+  if (el === null) return;
+  const names = attributeNames(el);
+  let isPlain = true;
+  let isUnhidden = true;
+  for (let i = 0; i < names.length; i += 1) {
+    if (PLAIN_ATTRIBUTES.has(names[i])) continue;
+    isPlain = false;
+    if (HIDING_ATTRIBUTES.has(names[i])) isUnhidden = false;
+  }
+  currentElement = el;
+  currentNames = names;
+  if (isPlain) plainElement = el;
+  if (isUnhidden) unhiddenElement = el;
+};
+/** @param {Element} el */
+export const hasNoHidingAttribute = (el) => el === unhiddenElement || (el !== currentElement && !attributeNames(el).some((name) => HIDING_ATTRIBUTES.has(name)));
+/** @param {Element} el */
+export const namesOf = (el) => (el === currentElement ? currentNames : attributeNames(el));
 /** @param {Element} el @param {string} key */
 export const attribute = (el, key) => (el === plainElement && !PLAIN_ATTRIBUTES.has(key) ? null : getAttribute(el, key));
 /** @param {Element} el @param {string} key */
@@ -168,3 +191,7 @@ export const MAX_VISITED = 400000;
 export const LARGE_PAGE = 20000;
 export const countElements = () => collectionLength(getElementsByTagName(document, '*'));
 export const isLarge = () => countElements() > LARGE_PAGE;
+
+// The parent that a node is drawn in.
+/** @param {Node} node */
+export const drawnParent = (node) => (shadowRootsSeen ? flatParent(node) : parentNode(node));

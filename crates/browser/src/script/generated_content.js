@@ -1,88 +1,55 @@
 // Generated content: the text of ::before and ::after.
 
-import { callCache } from './call_cache.js';
-import { attribute, shadowRootsSeen, tagOf } from './flat_tree.js';
-import {
-  adoptedStyleSheets, groupRules, importedSheet, selectorText, styleRules, styleSheets,
-} from './intrinsics.js';
-import { readableRules } from './stylesheets.js';
+import { attribute, shadowRootsSeen } from './flat_tree.js';
+import { contextOf } from './style_context.js';
+import { documentRules, GENERATE, GENERATE_EACH } from './style_rules.js';
 import { markCut, withSlack } from './text.js';
 import { isGeneratedInvisible } from './text_visibility.js';
 
-// A page with more rules is assumed to generate content everywhere.
-const MAX_RULES = 20000;
 const MAX_GENERATED = 1200;
 
-// Computing the pseudo-element styles of each element costs as much as all the rest of a walk, and few pages have
-// generated content. A sheet is inspected again when its number of rules changes.
-/** @type {WeakMap<CSSStyleSheet, { count: number, found: boolean }>} */
-const inspectedSheets = new WeakMap();
-
-/** @param {CSSStyleSheet} sheet @param {{ rules: number }} budget */
-const sheetGeneratesContent = (sheet, budget) => {
-  const top = readableRules(sheet);
-  if (!top) return true;
-  const before = inspectedSheets.get(sheet);
-  if (before && before.count === top.length) return before.found;
-  const found = rulesGenerateContent(top, budget);
-  inspectedSheets.set(sheet, { count: top.length, found });
-  return found;
-};
-
-/** @param {CSSRuleList} top @param {{ rules: number }} budget */
-const rulesGenerateContent = (top, budget) => {
-  const waiting = [top];
-  while (waiting.length) {
-    for (const rule of waiting.pop() ?? []) {
-      budget.rules -= 1;
-      if (budget.rules < 0) return true;
-      if (rule instanceof CSSStyleRule) {
-        if (/:(?:before|after)/i.test(selectorText(rule))) return true;
-        waiting.push(styleRules(rule));
-      } else if (rule instanceof CSSGroupingRule) {
-        waiting.push(groupRules(rule));
-      } else if (rule instanceof CSSImportRule) {
-        const sheet = importedSheet(rule);
-        if (!sheet) continue;
-        const imported = readableRules(sheet);
-        if (!imported) return true;
-        waiting.push(imported);
-      }
-    }
-  }
-  return false;
-};
-
-export const pageHasGeneratedContent = () => {
-  // Shadow roots have sheets of their own.
-  if (shadowRootsSeen) return true;
-  const now = callCache();
-  if (now.generates === null) {
-    const budget = { rules: MAX_RULES };
-    const sheets = [...styleSheets(document), ...adoptedStyleSheets(document)];
-    now.generates = sheets.some((sheet) => sheetGeneratesContent(sheet, budget));
-  }
-  return now.generates;
-};
+// Shadow roots have sheets of their own.
+export const pageHasGeneratedContent = () => shadowRootsSeen || documentRules().generates;
 
 // Its text as read by assistive technology, and as drawn.
 export class GeneratedContent {
-  /** @param {string} text @param {string} drawn @param {boolean} unseen */
-  constructor(text, drawn, unseen) { this.text = text; this.drawn = drawn; this.unseen = unseen; }
+  /** @param {Element} el @param {string} text @param {string} drawn @param {boolean} unseen */
+  constructor(el, text, drawn, unseen) { this.el = el; this.text = text; this.drawn = drawn; this.unseen = unseen; }
 }
 
+// Elements of one style context have the same, unless it quotes an attribute or counts.
 /** @param {Element} el @param {string} where */
 export const generatedContent = (el, where) => {
-  if (tagOf(el) !== 'q' && !pageHasGeneratedContent()) return null;
-  const style = getComputedStyle(el, where);
-  const content = style.content;
-  if (content === 'none' || content === 'normal' || content === '') return null;
-  if (style.display === 'none' || style.visibility !== 'visible') return null;
+  const context = contextOf(el);
+  if (!(context.effects & GENERATE)) return null;
+  const at = where === '::before' ? 0 : 1;
+  const style = context.generated[at] ??= readGeneratedStyle(el, where);
+  const content = context.effects & GENERATE_EACH && style.isRendered ? getComputedStyle(el, where).content : style.content;
+  if (!style.isRendered || content === 'none' || content === 'normal' || content === '') return null;
   const most = withSlack(MAX_GENERATED);
   const { text, drawn, spaced } = generatedText(el, content.slice(0, most), content.length > most);
   if (!text && !drawn) return null;
   const [before, after] = style.display === 'inline' && !spaced ? ['', ''] : [' ', ' '];
-  return new GeneratedContent(text && before + text + after, before + drawn + after, isGeneratedInvisible(el, style));
+  return new GeneratedContent(el, text && before + text + after, before + drawn + after, isGeneratedInvisible(el, style));
+};
+
+/** @param {Element} el @param {string} where @returns {GeneratedStyle} */
+const readGeneratedStyle = (el, where) => {
+  const style = getComputedStyle(el, where);
+  const { content } = style;
+  const isRendered = content !== '' && style.display !== 'none' && style.visibility === 'visible';
+  // Most of what could have content has none.
+  if (!isRendered || content === 'none' || content === 'normal') return { ...NO_STYLE, content, isRendered };
+  return {
+    content, isRendered, display: style.display, fontSize: style.fontSize, opacity: style.opacity, filter: style.filter,
+    fill: style.webkitTextFillColor, textShadow: style.textShadow, clipPath: style.clipPath, clip: style.clip,
+    position: style.position, backgroundColor: style.backgroundColor, backgroundImage: style.backgroundImage,
+    offsets: [style.left, style.top, style.textIndent, style.marginLeft, style.marginTop],
+  };
+};
+const NO_STYLE = {
+  display: '', fontSize: '', opacity: '', filter: '', fill: '', textShadow: '', clipPath: '', clip: '', position: '',
+  backgroundColor: '', backgroundImage: '', offsets: [],
 };
 
 /** @type {Record<string, string>} */

@@ -5,8 +5,7 @@ import { BOXLESS_TAGS, CHECK_VISIBILITY_PROPERTY, NEVER_RENDERED } from './eleme
 import { attribute, childByTag, flatParent, hasAttribute, tagOf } from './flat_tree.js';
 import { deepElementFromPoint, isHitOn, visiblePoint } from './hit_test.js';
 import { boundingRect, checkVisibility, closest, DETAILS, firstChild, isElement, nextSibling } from './intrinsics.js';
-import { containsBox } from './occlusion.js';
-import { paintCache } from './paint_state.js';
+import { containsBox, paintCache } from './paint_state.js';
 import { isBoxInvisible } from './text_visibility.js';
 
 export const SHOWN = 0;

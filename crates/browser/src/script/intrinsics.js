@@ -52,6 +52,7 @@ const method = (type, key) => uncurry(type.prototype[key]);
 
 export const nodeType = getter(Node, 'nodeType');
 export const firstChild = getter(Node, 'firstChild');
+export const lastChild = getter(Node, 'lastChild');
 export const nextSibling = getter(Node, 'nextSibling');
 export const parentNode = getter(Node, 'parentNode');
 export const previousSibling = getter(Node, 'previousSibling');
@@ -69,6 +70,7 @@ export const matches = method(Element, 'matches');
 export const closest = method(Element, 'closest');
 export const querySelector = method(Element, 'querySelector');
 export const querySelectorAll = method(Document, 'querySelectorAll');
+export const elementsIn = method(Element, 'querySelectorAll');
 export const openShadowRoot = getter(Element, 'shadowRoot');
 export const getElementsByTagName = method(Document, 'getElementsByTagName');
 export const firstElementChild = getter(Element, 'firstElementChild');
@@ -167,12 +169,18 @@ export const recordType = getter(MutationRecord, 'type');
 export const listLength = getter(NodeList, 'length');
 
 export const fontSet = getter(Document, 'fonts');
+export const fontStatus = getter(FontFaceSet, 'status');
 
 export const designMode = getter(Document, 'designMode');
 
 export const styleSheets = getter(Document, 'styleSheets');
 export const adoptedStyleSheets = getter(Document, 'adoptedStyleSheets');
 export const sheetRules = getter(CSSStyleSheet, 'cssRules');
+export const isSheetDisabled = getter(StyleSheet, 'disabled');
+export const sheetMedia = getter(StyleSheet, 'media');
+export const mediaText = getter(MediaList, 'mediaText');
+export const conditionText = getter(CSSConditionRule, 'conditionText');
+export const compatMode = getter(Document, 'compatMode');
 export const importedSheet = getter(CSSImportRule, 'styleSheet');
 export const selectorText = getter(CSSStyleRule, 'selectorText');
 export const styleRules = getter(CSSStyleRule, 'cssRules');

@@ -6,12 +6,14 @@ import { describePoint, mapFramePoint, waitUntilActionable } from './actionabili
 import { serializeDom } from './cleaned_html.js';
 import { clearQueuedTrees, countNodes, queuedTree, queueTrees, registerClosedRoot } from './closed_roots.js';
 import {
-  describeFocus, findEditingHost, focusAndPlaceCaret, focusField, listDatePartOrders, readDateValue, readHeldText,
+  describeFocus, findEditingHost, focusAndPlaceCaret, focusField, listDatePartOrders, markSecretFields, readDateValue,
+  readHeldText,
 } from './fields.js';
 import { describeStaleRef, findElements } from './find.js';
 import { shadowRootOf } from './flat_tree.js';
 import { checkHit } from './hit_test.js';
 import { armInputGuard } from './input_guard.js';
+import { probeChanges } from './page_changes.js';
 import { readPageText } from './page_text.js';
 import { registerFrame } from './refs.js';
 import { collectMaskText, measureMask, readTransientText, verifyMask } from './screenshot_mask.js';
@@ -43,8 +45,10 @@ const FUNCTIONS = {
   listDatePartOrders,
   listOptionLabels,
   mapFramePoint,
+  markSecretFields,
   measureMask,
   prepareSelection,
+  probeChanges,
   queueTrees,
   queuedTree,
   readChecked,

@@ -4,13 +4,17 @@
 
 import { backgroundOver, isLegible, MIN_ALPHA } from './color_contrast.js';
 import { CHECK_VISIBILITY_PROPERTY } from './element_visibility.js';
-import { isInside, tagOf } from './flat_tree.js';
+import { drawnParent, isInside, tagOf } from './flat_tree.js';
 import {
-  boundingRect, checkVisibility, closest, compareDocumentPosition, documentElement, isElement, matches,
-  naturalWidth, querySelector, querySelectorAll, scrollHeight,
+  boundingRect, checkVisibility, clientHeight, clientWidth, closest, compareDocumentPosition, documentElement,
+  firstElementChild, isElement, matches, naturalWidth, nextElementSibling, parentNode, querySelector, scrollHeight,
+  scrollWidth,
 } from './intrinsics.js';
-import { drawnParent, intersect, isTooSmall, pageScrolling, paintCache, paintStateOf } from './paint_state.js';
-import { BACKGROUND, mayOverlap, styleHints, tagsWithEffect } from './style_hints.js';
+import {
+  backgroundFactsOf, boxFactsOf, containsBox, intersect, isTooSmall, pageScrolling, paintCache, paintStateOf,
+} from './paint_state.js';
+import { contextOf, mayHide, possibleEffects } from './style_context.js';
+import { BACKGROUND, MOVE, PLACE } from './style_rules.js';
 
 // Elements with a background that are considered; of more, the first ones.
 const MAX_PAINTED = 3000;
@@ -20,31 +24,111 @@ const BAND_HEIGHT = 512;
 const MAX_BANDS = 64;
 const PICTURES = 'img, video, canvas, iframe, object, embed, svg';
 
-// Boxes with a background, indexed by horizontal bands of the page. Only displaced ones can cover a text.
+const PICTURE_TAGS = new Set(PICTURES.split(', '));
+
+// Calls `take` with each rendered element that may have a background or be a picture, in document order.
+/** @param {(el: Element) => boolean} take */
+const forEachPainted = (take) => {
+  const root = documentElement(document);
+  for (let el = /** @type {Element | null} */ (root); el;) {
+    const { effects } = contextOf(el);
+    if ((effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el))) && !take(el)) return;
+    /** @type {Element | null} */
+    let next = mayHide(el) && !checkVisibility(el) ? null : firstElementChild(el);
+    for (let at = el; !next && at !== root;) {
+      next = nextElementSibling(at);
+      at = /** @type {Element} */ (parentNode(at));
+    }
+    el = next;
+  }
+};
+
+/** @param {(el: Element) => boolean} isWanted */
+const collectBoxes = (isWanted) => {
+  /** @type {PaintedBoxes} */
+  const found = { bands: new Map(), tall: [], all: [] };
+  forEachPainted((el) => {
+    const box = isWanted(el) ? measurePaintedBox(el) : null;
+    if (box) {
+      found.all.push(box);
+      indexBox(box, found);
+    }
+    return found.all.length < MAX_PAINTED;
+  });
+  return found;
+};
+
+// Boxes with a background, indexed by horizontal bands of the page.
 const paintedBoxes = () => {
   const now = paintCache();
-  if (now.painted === null) {
-    now.painted = { bands: new Map(), tall: [], covers: 0 };
-    const { tags, elements } = styleHints();
-    const boxes = new Set(querySelectorAll(document, [PICTURES, ...tagsWithEffect(tags, BACKGROUND)].join(',')));
-    for (const [el, effects] of elements) if (effects & BACKGROUND) boxes.add(el);
-    let count = 0;
-    for (const el of boxes) {
-      const box = measurePaintedBox(el);
-      if (!box) continue;
-      count += 1;
-      if (count > MAX_PAINTED) break;
-      now.painted.covers += box.cover;
-      indexBox(box, now.painted);
-    }
-  }
+  now.painted ??= collectBoxes(() => true);
   return now.painted;
 };
 
-export const hasOccluders = () => {
+// Those that can cover a text: opaque and out of their place in the flow.
+const covers = () => {
   const now = paintCache();
-  now.covered ??= mayOverlap() && paintedBoxes().covers > 0;
-  return now.covered;
+  if (now.covers === null) {
+    now.covers = { bands: new Map(), tall: [], all: [] };
+    now.covers = collectBoxes((el) => (PICTURE_TAGS.has(tagOf(el)) || !backgroundFactsOf(el, contextOf(el)).isClear) && paintStateOf(el).displaced && measurePaintedBox(el)?.cover === 1);
+  }
+  return now.covers;
+};
+
+// Whether nothing covers the content of an element. For content in the flow this is decided once for a large part of the
+// page; false if it has to be decided for each text.
+/** @param {Element} el */
+export const isUncovered = (el) => {
+  if (covers().all.length === 0) return true;
+  const { free } = paintCache();
+  /** @type {Element[]} */
+  const chain = [];
+  /** @type {boolean | undefined} */
+  let known;
+  let at = /** @type {Node | null} */ (el);
+  while (at && isElement(at) && (known = free.get(at)) === undefined) { chain.push(at); at = drawnParent(at); }
+  known ??= false;
+  for (let i = chain.length - 1; i >= 0; i -= 1) {
+    known = (known && !isDisplaced(chain[i])) || isBoxUncovered(chain[i]);
+    free.set(chain[i], known);
+  }
+  return known;
+};
+
+/** @param {Element} el */
+const isDisplaced = (el) => Boolean(possibleEffects(el) & MOVE) && (!(possibleEffects(el) & PLACE) || boxFactsOf(el, contextOf(el)).displaced);
+
+// Bands that an element may reach over to be decided as a whole.
+const MAX_BANDS_AT_ONCE = 6;
+// Covers that are compared one by one.
+const MAX_AT_ONCE = 100;
+/** @param {Element} el */
+const isBoxUncovered = (el) => {
+  const rect = boundingRect(el);
+  const [across, down] = [Math.max(scrollWidth(el) - clientWidth(el), 0), Math.max(scrollHeight(el) - clientHeight(el), 0)];
+  // An inline box says nothing about the boxes in it.
+  if (clientWidth(el) === 0 || rect.width === 0) return false;
+  const region = { left: rect.left - 1, top: rect.top - 1, right: rect.right + across + 1, bottom: rect.bottom + down + 1 };
+  const [first, last] = [Math.floor(region.top / BAND_HEIGHT), Math.floor(region.bottom / BAND_HEIGHT)];
+  const { bands, tall, all } = covers();
+  const paint = paintStateOf(el);
+  /** @param {PaintedBox} box */
+  const reaches = (box) => mayCover(box, el, region, paint);
+  if (all.length <= MAX_AT_ONCE) return !all.some(reaches);
+  if (last - first > MAX_BANDS_AT_ONCE || tall.some(reaches)) return false;
+  for (let band = first; band <= last; band += 1) if (bands.get(band)?.some(reaches)) return false;
+  return true;
+};
+
+// Whether a box may cover something in a region of an element.
+/** @param {PaintedBox} box @param {Element} el @param {Box} region @param {PaintState} paint */
+const mayCover = (box, el, region, paint) => {
+  if (box.flowRoot === paint.flowRoot) return false;
+  if (paint.scroller || (box.sticks && !paint.sticks)) {
+    return containsBox(box.rect, regionToCover(region, paint, box)) && !isInside(el, box.el);
+  }
+  const { left, top, right, bottom } = box.rect;
+  return left < region.right && right > region.left && top < region.bottom && bottom > region.top && !isInside(el, box.el);
 };
 
 /** @param {PaintedBox} box @param {PaintedBoxes} options */
@@ -62,54 +146,44 @@ const indexBox = (box, { bands, tall }) => {
 /** @param {Element} el */
 const measurePaintedBox = (el) => {
   if (el === documentElement(document) || tagOf(el) === 'body') return null;
-  const style = getComputedStyle(el);
-  const picture = matches(el, PICTURES) && !(el instanceof HTMLImageElement && naturalWidth(el) === 0);
-  const clear = style.backgroundColor === 'rgba(0, 0, 0, 0)' && style.backgroundImage === 'none';
-  if ((clear && !picture) || style.webkitBackgroundClip === 'text') return null;
+  const facts = backgroundFactsOf(el, contextOf(el));
+  const picture = PICTURE_TAGS.has(tagOf(el)) && !(el instanceof HTMLImageElement && naturalWidth(el) === 0);
+  if ((facts.isClear && !picture) || facts.isTextClip) return null;
   const paint = paintStateOf(el);
-  const background = picture ? null : backgroundOver(null, style);
+  const background = picture ? null : backgroundOver(null, facts);
   if (!checkVisibility(el, CHECK_VISIBILITY_PROPERTY) || paint.strength < MIN_ALPHA) return null;
   const rect = boundingRect(el);
   if (isTooSmall(rect) || (paint.clips[0] && isTooSmall(intersect(paint.clips[0], rect)))) return null;
   // A translucent box covers nothing; nor does an SVG or a canvas, which is mostly transparent.
   const opaque = paint.strength > 0.9 && (background !== null || (picture && tagOf(el) !== 'svg' && tagOf(el) !== 'canvas'));
-  return { el, rect, background, opaque, cover: paint.displaced && opaque ? 1 : 0, sticks: paint.sticks };
+  return { el, flowRoot: paint.flowRoot, rect, background, opaque, cover: paint.displaced && opaque ? 1 : 0, sticks: paint.sticks };
 };
 
-/** @param {Box} rect */
-const boxesNear = (rect) => {
-  const { bands, tall } = paintedBoxes();
+/** @param {Box} rect @param {PaintedBoxes} boxes */
+const boxesNear = (rect, boxes) => {
+  const { bands, tall } = boxes;
   const band = Math.floor((rect.top + rect.bottom) / 2 / BAND_HEIGHT);
   const there = (bands.get(band) ?? []).filter(({ rect: box }) => box.right > rect.left && box.left < rect.right);
   return tall.concat(there).slice(0, MAX_NEAR_BOXES);
 };
 
-/** @param {Box} outer @param {Box} box */
-export const containsBox = (outer, box) =>
-  outer.left <= box.left + 1 && outer.top <= box.top + 1 && outer.right >= box.right - 1 && outer.bottom >= box.bottom - 1;
-
 // The region that a box must cover for a text to be out of sight at every scroll position.
 /** @param {Box} rect @param {PaintState} paint @param {PaintedBox} box */
 const regionToCover = (rect, paint, box) => {
   // Text can be scrolled out from under a sticky or fixed box.
-  if (box.sticks && !paint.sticks && (paint.scroller || canPageScroll())) {
-    return paint.scroller ? boundingRect(paint.scroller.el) : { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
+  if (box.sticks && !paint.sticks && (paint.scroller || pageScrolling().scrolls)) {
+    return paint.scroller ? paint.scroller.rect : { left: 0, top: 0, right: globalThis.innerWidth, bottom: globalThis.innerHeight };
   }
   let region = rect;
-  for (let at = paint.scroller; at; at = at.outer) if (!isInside(box.el, at.el)) region = boundingRect(at.el);
+  for (let at = paint.scroller; at; at = at.outer) if (!isInside(box.el, at.el)) region = at.rect;
   return region;
-};
-
-const canPageScroll = () => {
-  const root = documentElement(document);
-  return scrollHeight(root) > globalThis.innerHeight && !pageScrolling().locked;
 };
 
 /** @param {Element} el @param {Box} rect @param {PaintState} paint */
 export const isOccluded = (el, rect, paint) => {
-  if (!hasOccluders()) return false;
-  return boxesNear(rect).some(
-    (box) => box.cover && containsBox(box.rect, regionToCover(rect, paint, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isPaintedAbove(box.el, el),
+  if (covers().all.length === 0) return false;
+  return boxesNear(rect, covers()).some(
+    (box) => box.flowRoot !== paint.flowRoot && containsBox(box.rect, regionToCover(rect, paint, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isPaintedAbove(box.el, el),
   );
 };
 
@@ -121,7 +195,7 @@ export const isVisibleOnOtherBox = (el, rect, paint) => {
   if (drawing && querySelector(drawing, SHAPES)) return true;
   const [x, y] = [(rect.left + rect.right) / 2, (rect.top + rect.bottom) / 2];
   let top = null;
-  for (const box of boxesNear(rect)) {
+  for (const box of boxesNear(rect, paintedBoxes())) {
     const { left, right, top: upper, bottom } = box.rect;
     if (x < left || x >= right || y < upper || y >= bottom || (box.el !== el && isInside(box.el, el))) continue;
     if (!isInside(el, box.el) && isPaintedAbove(box.el, el)) continue;

@@ -4,14 +4,16 @@ import { callCache } from './call_cache.js';
 import {
   backgroundOver, contrast, isLegible, MIN_ALPHA, MIN_CONTRAST, parseColor, parseColors, WHITE,
 } from './color_contrast.js';
-import { childByTag, flatParent, shadowRootsSeen, tagOf } from './flat_tree.js';
+import { childByTag, drawnParent, tagOf } from './flat_tree.js';
 import {
-  boundingRect, createRange, documentElement, isElement, parentNode, scrollHeight, scrollLeft, scrollTop,
+  boundingRect, clientHeight, clientWidth, createRange, documentElement, isElement, scrollHeight, scrollLeft, scrollTop,
   scrollWidth,
 } from './intrinsics.js';
+import { noteScroller } from './page_changes.js';
+import { contextOf, displayOf } from './style_context.js';
 import {
-  COLOR, CRUSH, FONT, INDENT, INK, MARGIN, MASK, PLACE, possibleEffects, SIZE, SPACING,
-} from './style_hints.js';
+  BACKGROUND, COLOR, CRUSH, FONT, INDENT, INK, MARGIN, MASK, PLACE, SIZE, SPACING,
+} from './style_rules.js';
 
 // Text and boxes up to this size cannot be read or hit, in CSS pixels.
 export const TOO_SMALL = 2;
@@ -40,6 +42,12 @@ export class PaintState {
   // Whether it must be measured: it may be clipped, collapsed, or out of the normal flow.
   placed = false;
   displaced = false;
+  // The nearest element around that is displaced: what is in the flow of one cannot cover what is in the same flow.
+  /** @type {Element | null} */
+  flowRoot = null;
+  // Whether each text has to be measured: it is zoomed, squeezed or indented; and whether its own box is as good as empty.
+  tight = false;
+  crushed = false;
   away = false;
   // Whether its first line has a negative indent within its box.
   indented = false;
@@ -59,8 +67,18 @@ export class PaintState {
   alike = undefined;
   /** @type {PaintState | undefined} */
   outdented = undefined;
+  // The states of children by their style contexts.
+  /** @type {Map<StyleContext, PaintState> | undefined} */
+  inner = undefined;
+  // Whether it depends on where its element is, and whether it is the state of all elements of a context.
+  isMeasured = false;
+  isShared = false;
 
-  inside() { return Object.assign(new PaintState(), this, { easy: undefined, alike: undefined, outdented: undefined }); }
+  inside() {
+    return Object.assign(new PaintState(), this, {
+      easy: undefined, alike: undefined, outdented: undefined, inner: undefined, isMeasured: false, isShared: false, crushed: false,
+    });
+  }
 
   // Whether its ink is legible on its background.
   stands() { return isLegible(this.ink, this.strength, this.background); }
@@ -70,13 +88,14 @@ export const paintCache = () => {
   const now = callCache();
   now.paint ??= {
     of: new Map(), texts: new Map(), range: createRange(document), measured: 0, hits: 0,
-    root: rootPaintState(), painted: null, covered: null, scroll: null, shaded: null,
+    root: rootPaintState(), painted: null, covers: null, free: new Map(), settled: new Map(), scroll: null, shaded: null,
   };
   return now.paint;
 };
 
 const rootPaintState = () => {
   const paint = new PaintState();
+  paint.isShared = true;
   const root = documentElement(document);
   const scheme = root ? getComputedStyle(root).colorScheme : '';
   const dark = scheme.includes('dark') && (!scheme.includes('light') || matchMedia('(prefers-color-scheme: dark)').matches);
@@ -86,98 +105,266 @@ const rootPaintState = () => {
   return paint;
 };
 
-/** @param {Node} node */
-export const drawnParent = (node) => (shadowRootsSeen ? flatParent(node) : parentNode(node));
-
-// Derived from the nearest cached ancestor down; iterative.
+// Derived from the nearest ancestor whose state is known, down; iterative. Elements of one style context share a state,
+// unless it depends on where the element or one around it is.
 /** @param {Element} el @returns {PaintState} */
 export const paintStateOf = (el) => {
+  const context = contextOf(el);
+  if (context.paint) return context.paint;
   const { of, root } = paintCache();
   const known = of.get(el);
   if (known) return known;
   /** @type {Element[]} */
   const chain = [];
   let at = /** @type {Node | null} */ (el);
-  while (at && isElement(at) && !of.has(at)) { chain.push(at); at = drawnParent(at); }
-  let paint = (at && isElement(at) && of.get(at)) || root;
-  for (let i = chain.length - 1; i >= 0; i -= 1) {
-    paint = derivePaintState(chain[i], paint);
-    of.set(chain[i], paint);
+  /** @type {PaintState | null | undefined} */
+  let paint;
+  while (at && isElement(at) && !(paint = contextOf(at).paint ?? of.get(at))) { chain.push(at); at = drawnParent(at); }
+  paint ??= root;
+  for (let i = chain.length - 1; i >= 0; i -= 1) paint = deriveAndKeep(chain[i], paint, of);
+  return paint;
+};
+
+/** @param {Element} el @param {PaintState} outer @param {Map<Element, PaintState>} of */
+const deriveAndKeep = (el, outer, of) => {
+  const context = contextOf(el);
+  const paint = derivePaintState(el, context, outer);
+  // Shared if the state around it is, and nothing was measured.
+  if (!context.isOwn && !(context.effects & CRUSH) && !paint.isMeasured && outer.isShared) { paint.isShared = true; context.paint = paint; } else of.set(el, paint);
+  return paint;
+};
+
+/** @param {Element} el @param {StyleContext} context @param {PaintState} outer */
+const derivePaintState = (el, context, outer) => {
+  const { effects } = context;
+  if (!(effects & (INK | PLACE | SIZE | BACKGROUND))) return outer;
+  const known = outer.inner?.get(context);
+  if (known) return known;
+  let paint = effects & INK ? stateWithInk(el, context, outer) : outer;
+  if (effects & BACKGROUND) paint = stateWithBackground(el, context, paint);
+  if (effects & PLACE) {
+    const facts = boxFactsOf(el, context);
+    if (facts.display === 'contents') return paint;
+    paint = paint.inside();
+    applyPosition(el, facts, paint, outer, effects);
+  } else if (effects & SIZE) paint = stateWithSpacing(el, context, paint);
+  if (!context.isOwn && !(effects & CRUSH) && !paint.isMeasured) {
+    outer.inner ??= new Map();
+    outer.inner.set(context, paint);
   }
   return paint;
 };
 
-/** @param {Element} el @param {PaintState} outer */
-const derivePaintState = (el, outer) => {
-  const effects = possibleEffects(el);
-  if (effects === 0) return outer;
-  const style = getComputedStyle(el);
-  let paint = effects & INK ? stateWithInk(el, style, outer, effects) : outer;
-  if (!(effects & (PLACE | SIZE)) || style.display === 'contents') return paint;
-  if (!(effects & PLACE)) return stateWithSpacing(style, paint, effects);
-  paint = paint.inside();
-  applyPosition(el, style, paint, outer);
-  return paint;
+/** @param {Element} el @param {StyleContext} context @returns {SpacingFacts} */
+const spacingFactsOf = (el, context) => {
+  if (!context.spacing) {
+    const style = getComputedStyle(el);
+    const { effects } = context;
+    const indented = Boolean(effects & INDENT) && isIndented(style);
+    context.spacing = {
+      displaced: Boolean(effects & MARGIN) && hasNegativeMargin(style),
+      indented,
+      shifted: indented && isShifted(style),
+      inlineBlock: isInlineBlockLike(style),
+      squeezed: Boolean(effects & SPACING) && isSqueezed(style),
+      isContents: style.display === 'contents',
+    };
+  }
+  return context.spacing;
 };
 
 // For elements whose only possible effects are sizes, which mostly hide nothing.
-/** @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} effects */
-const stateWithSpacing = (style, outer, effects) => {
-  const displaced = Boolean(effects & MARGIN) && hasNegativeMargin(style);
-  const indented = Boolean(effects & INDENT) && isIndented(style);
-  const placed = displaced || (indented && isShifted(style, outer)) || (outer.indented && isInlineBlockLike(style)) ||
-    (effects & SPACING && isSqueezed(style)) || (effects & CRUSH && isCrushed(style));
-  if (placed) return Object.assign(outer.inside(), { displaced: outer.displaced || displaced, placed: true });
+/** @param {Element} el @param {StyleContext} context @param {PaintState} outer */
+const stateWithSpacing = (el, context, outer) => {
+  const { displaced, indented, shifted, inlineBlock, squeezed, isContents } = spacingFactsOf(el, context);
+  if (isContents) return outer;
+  const crushed = Boolean(context.effects & CRUSH) && !isRoot(el) && isCrushed(getComputedStyle(el));
+  const tight = squeezed || (indented && (shifted || outer.indented)) || (outer.indented && inlineBlock);
+  if (displaced || tight || crushed) {
+    const flowRoot = displaced ? el : outer.flowRoot;
+    return Object.assign(outer.inside(), {
+      displaced: outer.displaced || displaced, placed: true, tight: outer.tight || tight, crushed, flowRoot, isMeasured: displaced || crushed,
+    });
+  }
   if (!indented) return outer;
   outer.outdented ??= Object.assign(outer.inside(), { indented: true });
   return outer.outdented;
 };
 
+/** @param {Element} el @param {StyleContext} context @returns {InkFacts} */
+const inkFactsOf = (el, context) => {
+  if (!context.ink) {
+    const style = getComputedStyle(el);
+    const { effects } = context;
+    context.ink = {
+      fill: effects & COLOR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '',
+      size: effects & FONT ? style.fontSize : '',
+      mask: effects & MASK ? style.webkitTextSecurity : '',
+    };
+  }
+  return context.ink;
+};
+
 // One state for all children with the same ink; a page has thousands of links in two colors.
-/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} outer @param {number} effects */
-const stateWithInk = (el, style, outer, effects) => {
-  const fill = effects & COLOR ? (el instanceof SVGElement ? style.fill : style.webkitTextFillColor) : '';
-  const size = effects & FONT ? style.fontSize : '';
-  const mask = effects & MASK ? style.webkitTextSecurity : '';
+/** @param {Element} el @param {StyleContext} context @param {PaintState} outer */
+const stateWithInk = (el, context, outer) => {
+  const { fill, size, mask } = inkFactsOf(el, context);
   const key = size || mask ? `${fill} ${size} ${mask}` : fill;
   outer.alike ??= new Map();
   let paint = outer.alike.get(key);
   if (!paint) {
-    paint = outer.inside();
-    if (fill) paint.ink = parseColor(fill) ?? paint.ink;
-    if (size) paint.small = parseFloat(size) <= TOO_SMALL;
-    if (mask) paint.masked = mask !== 'none';
+    const ink = (fill && parseColor(fill)) || outer.ink;
+    const small = size ? parseFloat(size) <= TOO_SMALL : outer.small;
+    const masked = mask ? mask !== 'none' : outer.masked;
+    const isSame = small === outer.small && masked === outer.masked && ink.every((part, i) => part === outer.ink[i]);
+    paint = isSame ? outer : Object.assign(outer.inside(), { ink, small, masked });
     outer.alike.set(key, paint);
   }
   return paint;
 };
 
-/** @param {Element} el @param {CSSStyleDeclaration} style @param {PaintState} paint @param {PaintState} outer */
-const applyPosition = (el, style, paint, outer) => {
-  paint.replaced = UNDRAWN_CONTENT.has(tagOf(el));
-  paint.skipped ||= style.contentVisibility === 'hidden';
-  paint.strength *= +style.opacity * (el instanceof SVGElement ? +style.fillOpacity : 1);
-  if (style.filter !== 'none') applyFilter(style.filter, paint);
-  if (paint.strength < MIN_ALPHA) paint.gone = true;
-  const text = style.webkitBackgroundClip === 'text';
-  paint.background = text ? paint.background : backgroundOver(paint.background, style);
-  if (style.transform !== 'none' && isBackFacing(el, style)) paint.gone = true;
-  if (style.maskImage !== 'none' && parseColors(style.maskImage).every((color) => color && color[3] < MIN_ALPHA) && !style.maskImage.includes('url(')) paint.gone = true;
-  const position = style.position;
+/** @param {Element} el @param {StyleContext} context @returns {BackgroundFacts} */
+export const backgroundFactsOf = (el, context) => {
+  if (!context.background) {
+    const { backgroundColor, backgroundImage, webkitBackgroundClip } = getComputedStyle(el);
+    const isClear = backgroundColor === 'rgba(0, 0, 0, 0)' && backgroundImage === 'none';
+    context.background = { backgroundColor, backgroundImage, isTextClip: webkitBackgroundClip === 'text', isClear };
+  }
+  return context.background;
+};
+
+/** @param {Element} el @param {StyleContext} context @param {PaintState} outer */
+const stateWithBackground = (el, context, outer) => {
+  const facts = backgroundFactsOf(el, context);
+  if (facts.isClear || facts.isTextClip || displayOf(el) === 'contents') return outer;
+  const key = `${facts.backgroundColor} ${facts.backgroundImage}`;
+  outer.alike ??= new Map();
+  let paint = outer.alike.get(key);
+  if (!paint) {
+    paint = Object.assign(outer.inside(), { background: backgroundOver(outer.background, facts) });
+    outer.alike.set(key, paint);
+  }
+  return paint;
+};
+
+/** @param {Element} el @param {StyleContext} context @returns {BoxFacts} */
+export const boxFactsOf = (el, context) => {
+  context.box ??= readBoxFacts(el);
+  return context.box;
+};
+
+/** @param {Element} el @returns {BoxFacts} */
+const readBoxFacts = (el) => {
+  const style = getComputedStyle(el);
+  const { display, position, overflowX, overflowY, contain, clipPath, clip, direction, filter, transform, maskImage, zIndex } = style;
   const out = position === 'absolute' ? 1 : position === 'fixed' ? 2 : 0;
-  const moved = style.transform !== 'none' || style.translate !== 'none' || style.scale !== 'none' || style.rotate !== 'none' || style.offsetPath !== 'none';
+  const moved = transform !== 'none' || style.translate !== 'none' || style.scale !== 'none' || style.rotate !== 'none' || style.offsetPath !== 'none';
+  const indented = isIndented(style);
+  const isMaskedAway = maskImage !== 'none' && parseColors(maskImage).every((color) => color && color[3] < MIN_ALPHA) && !maskImage.includes('url(');
+  const overflow = overflowX + overflowY;
+  return {
+    display, position, overflowX, overflowY, contain, clipPath, clip, direction, filter, zIndex,
+    replaced: UNDRAWN_CONTENT.has(tagOf(el)),
+    skipped: style.contentVisibility === 'hidden',
+    strength: +style.opacity * (el instanceof SVGElement ? +style.fillOpacity : 1),
+    gone: (transform !== 'none' && isBackFacing(el, style)) || isMaskedAway,
+    out, moved,
+    displaced: out > 0 || moved || position === 'sticky' || hasNegativeMargin(style) ||
+      (position === 'relative' && OFFSET_PROPERTIES.some((key) => parseFloat(style[key]))) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto',
+    zoomed: style.zoom !== '1', squeezed: isSqueezed(style), indented,
+    shifted: indented && isShifted(style),
+    inlineBlock: isInlineBlockLike(style), isInline: display === 'inline',
+    aligned: /flex|grid/.test(display) && (ALIGNED.test(style.justifyContent) || ALIGNED.test(style.alignItems) || style.flexDirection.includes('reverse')),
+    scrolls: /auto|scroll/.test(overflow),
+    cuts: /hidden|clip/.test(overflow) || /paint|strict|content/.test(contain),
+  };
+};
+// Alignments that may put an overflowing item out of its container on the side where nothing scrolls.
+const ALIGNED = /center|end|right|around|evenly|baseline/;
+
+/** @param {Element} el @param {BoxFacts} facts @param {PaintState} paint @param {PaintState} outer @param {number} effects */
+const applyPosition = (el, facts, paint, outer, effects) => {
+  const { out, moved, position } = facts;
+  paint.replaced = facts.replaced;
+  paint.skipped ||= facts.skipped;
+  paint.strength *= facts.strength;
+  if (facts.filter !== 'none') applyFilter(facts.filter, paint);
+  if (paint.strength < MIN_ALPHA || facts.gone) paint.gone = true;
   paint.away ||= out > 0 || moved;
   paint.fixed ||= out === 2;
   if (out === 2) paint.scroller = null;
   paint.sticks ||= out === 2 || position === 'sticky';
-  paint.displaced ||= out > 0 || moved || position === 'sticky' || hasNegativeMargin(style) ||
-    (position === 'relative' && OFFSET_PROPERTIES.some((key) => parseFloat(style[key]))) || style.gridRowStart !== 'auto' || style.gridColumnStart !== 'auto';
-  const indented = isIndented(style);
-  paint.placed ||= paint.displaced || style.zoom !== '1' || isCrushed(style) || isSqueezed(style) ||
-    (indented && isShifted(style, outer)) || (outer.indented && isInlineBlockLike(style));
-  paint.indented ||= indented;
-  applyClips(el, style, paint, outer.clips[out], { position, moved });
+  paint.displaced ||= facts.displaced;
+  if (facts.displaced) { paint.flowRoot = el; paint.isMeasured = true; }
+  const isIndenting = !facts.isInline && facts.indented;
+  const tight = facts.zoomed || facts.squeezed || (isIndenting && (facts.shifted || outer.indented)) || (outer.indented && facts.inlineBlock);
+  paint.tight ||= tight;
+  paint.indented ||= isIndenting;
+  const clips = applyClips(el, facts, paint, outer.clips[out]);
+  if (clips) paint.isMeasured = true;
+  if (effects & CRUSH && !isRoot(el) && isCrushed(getComputedStyle(el))) { paint.isMeasured = true; paint.crushed = true; }
+  paint.placed ||= paint.displaced || tight || clips || paint.crushed;
 };
+
+/** @param {Element} el */
+const isRoot = (el) => el === documentElement(document) || tagOf(el) === 'body';
+
+// Whether all content of an element that is in the flow can be scrolled into view. Decided once for a large part of the
+// page; false if it has to be decided for each text.
+/** @param {Element} el */
+export const isSettled = (el) => {
+  const { settled } = paintCache();
+  /** @type {Element[]} */
+  const chain = [];
+  /** @type {boolean | undefined} */
+  let known;
+  let at = /** @type {Node | null} */ (el);
+  while (at && isElement(at) && (known = settled.get(at)) === undefined) { chain.push(at); at = drawnParent(at); }
+  known ??= false;
+  for (let i = chain.length - 1; i >= 0; i -= 1) {
+    known = (known && isInFlow(chain[i])) || isBoxSettled(chain[i]);
+    settled.set(chain[i], known);
+  }
+  return known;
+};
+
+// Whether an element is where the flow puts it, and clips nothing.
+/** @param {Element} el */
+const isInFlow = (el) => {
+  const context = contextOf(el);
+  if (!(context.effects & (PLACE | MARGIN | CRUSH))) return true;
+  if (!(context.effects & PLACE)) return !paintStateOf(el).crushed && !spacingFactsOf(el, context).displaced;
+  const facts = boxFactsOf(el, context);
+  return !facts.displaced && !facts.scrolls && !facts.cuts && facts.clipPath === 'none' && facts.clip === 'auto' && !paintStateOf(el).crushed;
+};
+
+// Whether an element is within the page and the clips around it, and clips nothing of what it contains.
+/** @param {Element} el */
+const isBoxSettled = (el) => {
+  const paint = paintStateOf(el);
+  const context = contextOf(el);
+  const facts = context.effects & PLACE ? boxFactsOf(el, context) : null;
+  if (paint.tight || paint.crushed || pageScrolling().rtl) return false;
+  if (facts && (facts.aligned || facts.direction === 'rtl' || facts.clipPath !== 'none' || facts.clip !== 'auto')) return false;
+  const rect = boundingRect(el);
+  if (isTooSmall(rect)) return false;
+  const isRendered = clientWidth(el) > 0;
+  const [across, down] = isRendered ? [Math.max(scrollWidth(el) - clientWidth(el), 0), Math.max(scrollHeight(el) - clientHeight(el), 0)] : [0, 0];
+  if (facts?.cuts && ((!SCROLLS.test(facts.overflowX) && across > 1) || (!SCROLLS.test(facts.overflowY) && down > 1))) return false;
+  const spreads = !facts?.scrolls && !isRoot(el);
+  const box = { left: rect.left, top: rect.top, right: rect.right + (spreads ? across : 0), bottom: rect.bottom + (spreads ? down : 0) };
+  if (paint.clips[0] !== null && !containsBox(paint.clips[0], box)) return false;
+  if (paint.scroller !== null) return !isOutOfReach(rect, paint);
+  const { innerWidth: width, innerHeight: height, scrollX: x, scrollY: y } = globalThis;
+  if (paint.fixed) return box.left >= 0 && box.top >= 0 && box.right <= width && box.bottom <= height;
+  if (box.left + x < -1 || box.top + y < -1) return false;
+  return !paint.away || (!(pageScrolling().locked && (box.right > width || box.bottom > height)) && Math.abs(box.right + x) <= MAX_SCREENS_AWAY * width);
+};
+const SCROLLS = /auto|scroll/;
+
+/** @param {Box} outer @param {Box} box */
+export const containsBox = (outer, box) =>
+  outer.left <= box.left + 1 && outer.top <= box.top + 1 && outer.right >= box.right - 1 && outer.bottom >= box.bottom - 1;
 
 /** @type {('top' | 'right' | 'bottom' | 'left')[]} */
 const OFFSET_PROPERTIES = ['top', 'right', 'bottom', 'left'];
@@ -196,10 +383,10 @@ const isSqueezed = (style) => parseFloat(style.letterSpacing) < 0 || parseFloat(
 // indent, and accumulate it.
 /** @param {CSSStyleDeclaration} style */
 const isIndented = (style) => parseFloat(style.textIndent) < 0;
-/** @param {CSSStyleDeclaration} style @param {PaintState} outer */
-const isShifted = (style, outer) => {
+/** @param {CSSStyleDeclaration} style */
+const isShifted = (style) => {
   const room = style.direction === 'rtl' ? style.paddingRight : style.paddingLeft;
-  return outer.indented || style.writingMode !== 'horizontal-tb' || parseFloat(style.textIndent) + parseFloat(room) < 0;
+  return style.writingMode !== 'horizontal-tb' || parseFloat(style.textIndent) + parseFloat(room) < 0;
 };
 /** @param {CSSStyleDeclaration} style */
 const isInlineBlockLike = (style) => style.display.includes('inline-');
@@ -223,39 +410,36 @@ const isBackFacing = (el, style) => {
   return matrix.m33 < 0;
 };
 
-/**
- * @param {Element} el
- * @param {CSSStyleDeclaration} style
- * @param {PaintState} paint
- * @param {Box | null} own
- * @param {{ position: string, moved: boolean }} options
- */
-const applyClips = (el, style, paint, own, { position, moved }) => {
-  const scrolls = /auto|scroll/.test(style.overflowX + style.overflowY);
-  const cuts = /hidden|clip/.test(style.overflowX + style.overflowY) || /paint|strict|content/.test(style.contain);
-  const root = el === documentElement(document) || tagOf(el) === 'body';
+// Returns whether it clips.
+/** @param {Element} el @param {BoxFacts} facts @param {PaintState} paint @param {Box | null} own */
+const applyClips = (el, facts, paint, own) => {
+  const { position, moved, scrolls, cuts, contain, filter } = facts;
   let clip = own;
-  const shape = style.clipPath !== 'none' || style.clip !== 'auto' ? clipShape(style, boundingRect(el)) : null;
-  if (shape) { clip = intersect(clip, shape); paint.placed = true; }
+  const shape = facts.clipPath !== 'none' || facts.clip !== 'auto' ? clipShape(facts, boundingRect(el)) : null;
+  if (shape) clip = intersect(clip, shape);
   let flow = clip;
-  if ((scrolls || cuts) && !root) {
-    paint.placed = true;
+  const clips = (scrolls || cuts) && !isRoot(el);
+  if (clips) {
     // What can be scrolled to is visible, if its scroll container is.
-    if (scrolls) paint.scroller = { el, outer: paint.scroller, clip };
-    flow = scrolls ? scrollableArea(el, style) : intersect(clip, boundingRect(el));
+    if (scrolls) {
+      noteScroller(el);
+      paint.scroller = { el, outer: paint.scroller, clip, rect: boundingRect(el) };
+    }
+    flow = scrolls ? scrollableArea(el, facts) : intersect(clip, boundingRect(el));
   }
-  const holdsAbsolute = position !== 'static' || moved || style.filter !== 'none' || style.contain !== 'none';
-  const holdsFixed = moved || style.filter !== 'none' || style.contain !== 'none';
+  const holdsAbsolute = position !== 'static' || moved || filter !== 'none' || contain !== 'none';
+  const holdsFixed = moved || filter !== 'none' || contain !== 'none';
   const [, absolute, fixed] = paint.clips;
   paint.clips = [
     flow,
     holdsAbsolute ? flow : shape ? intersect(absolute, shape) : absolute,
     holdsFixed ? flow : shape ? intersect(fixed, shape) : fixed,
   ];
+  return clips || shape !== null;
 };
 
 // The area that can be scrolled into view inside an element, in current coordinates.
-/** @param {Element} el @param {CSSStyleDeclaration} style */
+/** @param {Element} el @param {BoxFacts} style */
 const scrollableArea = (el, style) => {
   const { left, top, right, bottom } = boundingRect(el);
   const reach = { left, top, right, bottom };
@@ -278,7 +462,7 @@ export const intersect = (one, other) =>
   };
 
 // The bounding box of a clip; null for shapes that are not evaluated.
-/** @param {CSSStyleDeclaration} style @param {DOMRect} rect @returns {Box | null} */
+/** @param {{ clip: string, clipPath: string, position: string }} style @param {DOMRect} rect @returns {Box | null} */
 export const clipShape = (style, rect) => {
   const { left, top, right, bottom } = rect;
   /** @param {string} text @param {number} size */
@@ -317,7 +501,7 @@ export const isOutOfReach = (rect, paint) => {
   if (paint.clips[0] && isTooSmall(intersect(paint.clips[0], rect))) return true;
   let box = rect;
   for (let at = paint.scroller; at; at = at.outer) {
-    box = boundingRect(at.el);
+    box = at.rect;
     if (isTooSmall(intersect(at.clip, box))) return true;
   }
   const { innerWidth: width, innerHeight: height, scrollX: x, scrollY: y } = globalThis;
@@ -336,7 +520,8 @@ export const pageScrolling = () => {
     const body = childByTag(root, 'body');
     const held = /hidden|clip/;
     const bodyLocks = body !== null && style.overflow === 'visible' && held.test(getComputedStyle(body).overflow);
-    now.scroll = { rtl: style.direction === 'rtl', locked: held.test(style.overflow) || bodyLocks };
+    const locked = held.test(style.overflow) || bodyLocks;
+    now.scroll = { rtl: style.direction === 'rtl', locked, scrolls: !locked && scrollHeight(root) > globalThis.innerHeight };
   }
   return now.scroll;
 };

@@ -15,7 +15,8 @@ import {
 //
 // Chromium remembers which fields ever were passwords, and that is checked first (see wasPassword). Besides, every
 // field is inspected when it is added and when its type changes, in the document and in every known root, and all of
-// them periodically. What remains is a field that was a password before it was first inspected, on a page that sets
+// them periodically. The whole page is walked for fields and roots that nothing has reported, ever more rarely while
+// there are none. What remains is a field that was a password before it was first inspected, on a page that sets
 // `spellcheck` itself; those are recognized by name at best (see SECRET_WORDS).
 /** @type {WeakSet<Node>} */
 const onceSecret = new WeakSet();
@@ -23,7 +24,14 @@ const onceSecret = new WeakSet();
 const observedRoots = new WeakSet();
 /** @type {WeakSet<Node>} */
 const inspected = new WeakSet();
+// Fields that were inspected, in whatever root.
+/** @type {Set<WeakRef<Element>>} */
+const knownFields = new Set();
+/** @type {WeakSet<Element>} */
+const isKnown = new WeakSet();
 const SWEEP_MILLISECONDS = 250;
+// An idle page is walked as rarely as this. Every page of every session is, so it must cost next to nothing.
+const LONGEST_WALK_INTERVAL = 5000;
 // A sweep takes at most this share of the page's time.
 const SWEEP_SHARE = 1 / 50;
 
@@ -86,10 +94,13 @@ const reduceObservation = () => {
   addEventListener(globalThis, 'DOMContentLoaded', parsed, { capture: true, once: true });
 };
 
+// Whether a field or a root was found that was not known.
+let foundNew = false;
 /** @param {Node} root */
 export const observeRoot = (root) => {
   if (observedRoots.has(root)) return;
   observedRoots.add(root);
+  foundNew = true;
   fieldObserver.observe(root, OBSERVED);
 };
 
@@ -99,7 +110,14 @@ setShadowRootListener(observeRoot);
 /** @param {Element} el */
 export const inspectField = (el) => {
   const tag = tagOf(el);
-  if (tag === 'input' || tag === 'textarea' || hasAttribute(el, 'contenteditable')) updateSecrecy(el);
+  if (tag !== 'input' && tag !== 'textarea' && !hasAttribute(el, 'contenteditable')) return;
+  if (!isKnown.has(el)) {
+    isKnown.add(el);
+    knownFields.add(new WeakRef(el));
+    foundNew = true;
+    if (nextSweep > performance.now() + SWEEP_MILLISECONDS) scheduleSweep(SWEEP_MILLISECONDS);
+  }
+  updateSecrecy(el);
 };
 
 // Most added elements are empty, and need no tree walker: a page of 100,000 elements adds each of them.
@@ -130,10 +148,42 @@ export const inspectTree = (top, walked) => {
   return count;
 };
 
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let sweepTimer;
+let nextSweep = 0;
+/** @param {number} milliseconds */
+const scheduleSweep = (milliseconds) => {
+  clearTimeout(sweepTimer);
+  nextSweep = performance.now() + milliseconds;
+  sweepTimer = setTimeout(sweepFields, milliseconds);
+};
+
+let nextWalk = 0;
+let walkInterval = SWEEP_MILLISECONDS;
+const walkPage = () => {
+  const started = performance.now();
+  foundNew = false;
+  inspectTree(document, null);
+  // While a large page is parsed, only walks find its fields.
+  const backsOff = !foundNew && readyState(document) !== 'loading';
+  walkInterval = backsOff ? Math.min(walkInterval * 2, LONGEST_WALK_INTERVAL) : SWEEP_MILLISECONDS;
+  const now = performance.now();
+  nextWalk = now + Math.max(walkInterval, (now - started) / SWEEP_SHARE);
+};
+
 export const sweepFields = () => {
   const started = performance.now();
-  inspectTree(document, null);
-  setTimeout(sweepFields, Math.max(SWEEP_MILLISECONDS, (performance.now() - started) / SWEEP_SHARE));
+  if (started >= nextWalk) walkPage();
+  else {
+    for (const known of knownFields) {
+      const field = known.deref();
+      if (field) updateSecrecy(field);
+      else knownFields.delete(known);
+    }
+  }
+  const now = performance.now();
+  const pause = Math.max(SWEEP_MILLISECONDS, (now - started) / SWEEP_SHARE);
+  scheduleSweep(knownFields.size > 0 ? pause : Math.max(pause, nextWalk - now));
 };
 
 // Chromium disables spellcheck in a field that ever was a password, unless the page enables it. Tested here once,
@@ -217,6 +267,15 @@ export const recordTyping = (event) => {
     onceSecret.add(target);
     rememberValue(target);
   } else typedFields.add(target);
+};
+
+// A field whose value the driver masked. Edited, the value would be recognized no more. What was typed there is the
+// agent's own.
+/** @param {Element} el */
+export const markSecret = (el) => {
+  if (typedFields.has(el)) return;
+  onceSecret.add(el);
+  rememberValue(el);
 };
 
 const SECRET_AUTOCOMPLETE = new Set([

@@ -5,16 +5,18 @@ import {
   setValueExposure, startNotingParts, stopNotingParts,
 } from './accessible_name.js';
 import { endingAnimations } from './animations.js';
-import { isActionable, statesOf } from './aria_states.js';
+import { isActionable, isDeclaredActionable, isPointed, statesOf } from './aria_states.js';
 import { visibility } from './element_visibility.js';
-import { countElements, flatParent, inputType, LARGE_PAGE } from './flat_tree.js';
+import { countElements, flatParent, inputType, LARGE_PAGE, tagOf } from './flat_tree.js';
 import { GeneratedContent } from './generated_content.js';
 import { isReachable, REACHABLE, REVEALED, SHOWN } from './hidden_content.js';
+import { iconHint, isSymbolName } from './icon_hint.js';
 import {
-  anchorHref, characterData, closest, collectionLength, documentElement, documentTitle, getElementsByTagName, isElement,
-  LABEL, querySelector,
+  anchorHref, boundingRect, characterData, closest, collectionLength, documentElement, documentTitle, elementsIn,
+  firstElementChild, getElementsByTagName, isElement, LABEL, listLength, querySelector,
 } from './intrinsics.js';
-import { paintStateOf } from './paint_state.js';
+import { pageState, startObservingPage } from './page_changes.js';
+import { isTooSmall, paintStateOf } from './paint_state.js';
 import { childFrames, refOf, rememberDescription } from './refs.js';
 import { hasNonEmpty } from './roles.js';
 import { isMaskedText, isSecret } from './secret_fields.js';
@@ -58,6 +60,20 @@ const snapshotName = (el, role, actionable) => {
   return CONTENT_LISTED_BELOW.has(role) && !actionable ? '' : boundText(fallbackName(el, role), MAX_NAME).trim();
 };
 
+// Shapes searched in one drawing.
+const MAX_SHAPES = 500;
+/** @param {Element} svg */
+const hasActingShape = (svg) => {
+  const shapes = elementsIn(svg, '*');
+  for (let at = 0; at < Math.min(listLength(shapes), MAX_SHAPES); at += 1) if (isActionable(shapes[at], '')) return true;
+  return false;
+};
+
+// What an element that is acted on contains beside a few words: it is listed below, and does not name it.
+const MORE_CONTENT = 'a[href], button, input, select, textarea, [tabindex], [role], [onclick], p, ul, ol, dl, table, h1, h2, h3, h4, h5, h6, div div';
+/** @param {Element} el */
+const holdsMore = (el) => firstElementChild(el) !== null && querySelector(el, MORE_CONTENT) !== null;
+
 // Whether the name or value of a node is invisible.
 /**
  * @param {Element} el
@@ -91,6 +107,7 @@ const isCollectionDue = (swept) => {
 /** @param {SnapshotRequest} request @returns {string} */
 export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null }) => {
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
+  startObservingPage();
   setValueExposure(options);
   const includeHidden = options.exclude_hidden_elements === false;
   /** @type {SnapshotNode[]} */
@@ -123,7 +140,10 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
 
   /** @type {WalkVisitor} */
   const visit = (el, role, depth, silent, around) => {
-    const actionable = isActionable(el, role);
+    const declared = isDeclaredActionable(el, role);
+    // Part of what is named by its content is acted on as a whole.
+    const inferred = !declared && !silent && isPointed(el);
+    const actionable = declared || inferred;
     const hidden = around === REVEALED && actionable && isReachable(el) ? REACHABLE : around;
     if (around === REACHABLE && !(actionable && isReachable(el))) return { depth, silent: true };
     if (!role && !actionable && !hasNonEmpty(el, 'aria-label') && !hasNonEmpty(el, 'aria-labelledby')) {
@@ -132,7 +152,8 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     if (full()) { left += 1; return { depth, silent: true }; }
     const own = boundText(authorName(el), MAX_NAME).trim();
     startNotingParts();
-    const name = own || hidden === REVEALED ? own : snapshotName(el, role, actionable);
+    const isArea = inferred && (CONTENT_LISTED_BELOW.has(role) || holdsMore(el));
+    const name = own || hidden === REVEALED ? own : snapshotName(el, role, actionable && !isArea);
     stopNotingParts();
     if (!role && !actionable && !name) return { depth, silent };
     // Inside an element that is named by its content, only named and actionable descendants are listed.
@@ -141,6 +162,9 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     /** @type {SnapshotNode} */
     const node = { d: depth, r: role || 'generic' };
     if (name) node.n = name;
+    // What takes no space is no icon.
+    const hint = actionable && hidden === SHOWN && isSymbolName(name) && !isTooSmall(boundingRect(el)) ? iconHint(el, role) : '';
+    if (hint && !role) { node.r = 'icon'; node.n = hint; }
     const states = statesOf(el, role);
     const secret = isSecret(el);
     if (secret) states.secret = true;
@@ -154,7 +178,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     if (hidden !== REVEALED && (actionable || own || NAME_PARTS.unseen || value || role === 'img')) {
       const { unseen, seen } = NAME_PARTS;
       const shows = differingVisibleText(el, role, name, actionable, own);
-      if (shows) node.w = shows;
+      if (shows || (hint && role)) node.w = shows || hint;
       if (hidden === SHOWN && isNodeInvisible(el, role, node, actionable, own, unseen && !seen)) states.unseen = true;
     }
     if (Object.keys(states).length) node.s = states;
@@ -167,10 +191,10 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = truncateUrl(anchorHref(el), withSlack(MAX_HREF));
     if (role === 'iframe' && hidden !== REVEALED) node.f = childFrames.get(el) ?? '';
     if (!emit(node, el)) return { depth, silent: true };
-    if (LEAF_ROLES.has(role) || secret) return null;
+    if ((LEAF_ROLES.has(role) && !(tagOf(el) === 'svg' && hasActingShape(el))) || secret) return null;
     // The content is listed where the name was truncated.
     if (hidden === REVEALED) return { depth: Math.min(depth + 1, MAX_DEPTH), silent };
-    const isNamed = name.length <= MAX_NAME && (role ? isNamedByContent(el, role) && !CONTENT_LISTED_BELOW.has(role) : actionable && !own);
+    const isNamed = name.length <= MAX_NAME && (role ? isNamedByContent(el, role) && !CONTENT_LISTED_BELOW.has(role) : actionable && !own && !isArea);
     return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || isNamed };
   };
 
@@ -237,13 +261,13 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   const root = documentElement(document);
-  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden) : { complete: true };
+  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true) : { complete: true };
   if (!walked.complete) cutOpenText();
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
   dropEmptyParagraphs(nodes, sources);
   // What is unseen now may be about to appear.
   const animating = nodes.some((node) => node.s?.unseen) && endingAnimations().length > 0;
-  const about = { left, complete: walked.complete, title, status: responseStatus(), animating };
+  const about = { left, complete: walked.complete, title, status: responseStatus(), animating, state: pageState() };
   return sources ? JSON.stringify({ nodes, ...about }) : encodeSnapshot(nodes, about, known, `${prefix} ${links}`);
 };
 

@@ -2,15 +2,15 @@
 
 import { backgroundOver, isLegible, MIN_ALPHA, parseColor } from './color_contrast.js';
 import { BOXLESS_TAGS } from './element_visibility.js';
-import { flatChildren, tagOf } from './flat_tree.js';
+import { drawnParent, flatChildren, tagOf } from './flat_tree.js';
 import { boundingRect, characterData, isElement, isText, rangeBoundingRect, selectNode } from './intrinsics.js';
-import { hasOccluders, isOccluded, isVisibleOnOtherBox } from './occlusion.js';
+import { isOccluded, isUncovered, isVisibleOnOtherBox } from './occlusion.js';
 import {
-  applyFilter, clipShape, drawnParent, isDrawnByEffects, isOutOfReach, isTooSmall, mayMeasure, paintCache,
+  applyFilter, clipShape, isDrawnByEffects, isOutOfReach, isSettled, isTooSmall, mayMeasure, paintCache,
   paintStateOf, TOO_SMALL,
 } from './paint_state.js';
 import { isMaskedBy } from './secret_fields.js';
-import { HIDE, possibleEffects } from './style_hints.js';
+import { displayOf, mayHide } from './style_context.js';
 
 export const VISIBLE = 0;
 export const INVISIBLE = 1;
@@ -25,7 +25,7 @@ export const textVisibility = (node) => {
   const paint = paintStateOf(parent);
   if (isMaskedBy(parent, paint)) return WITHHELD;
   if (!paint.skipped && mayDrawNothing(parent) && isUndrawn(node, parent)) return INVISIBLE;
-  if (isPlainlyVisible(paint)) return VISIBLE;
+  if (isPlainlyVisible(paint, parent)) return VISIBLE;
   if (paint.skipped) return WITHHELD;
   if (paint.gone || paint.replaced || paint.small) return INVISIBLE;
   const { texts } = paintCache();
@@ -41,7 +41,7 @@ export const textVisibility = (node) => {
 const TEXT_IN_DRAWINGS = new Set(['text', 'tspan', 'textPath']);
 /** @param {Element} el */
 const mayDrawNothing = (el) =>
-  Boolean(possibleEffects(el) & HIDE) || tagOf(el) === 'br' || (el instanceof SVGElement && !TEXT_IN_DRAWINGS.has(tagOf(el)));
+  mayHide(el) || tagOf(el) === 'br' || (el instanceof SVGElement && !TEXT_IN_DRAWINGS.has(tagOf(el)));
 
 /** @param {Node} node @param {Element} parent */
 const isUndrawn = (node, parent) => {
@@ -52,11 +52,11 @@ const isUndrawn = (node, parent) => {
   return rect.width === 0 && rect.height === 0;
 };
 
-// Whether content is visible for certain without measuring.
-/** @param {PaintState} paint */
-const isPlainlyVisible = (paint) => {
-  paint.easy ??= !paint.gone && !paint.replaced && !paint.small && !paint.masked && !paint.skipped && !paint.placed && paint.stands() && !hasOccluders();
-  return paint.easy;
+// Whether the content of an element in the flow is visible for certain, without measuring it.
+/** @param {PaintState} paint @param {Element} el */
+const isPlainlyVisible = (paint, el) => {
+  paint.easy ??= !paint.gone && !paint.replaced && !paint.small && !paint.masked && !paint.skipped && !paint.tight && !paint.crushed && paint.stands();
+  return paint.easy && (!paint.placed || isSettled(el)) && isUncovered(el);
 };
 
 /** @param {CharacterData} node @param {Element} parent @param {PaintState} paint */
@@ -77,21 +77,21 @@ const isTextInvisible = (node, parent, paint) => {
 
 // The same for generated content, by its own style; its position is only estimated.
 const FAR_OFFSET = -500;
-/** @param {Element} el @param {CSSStyleDeclaration} style */
+/** @param {Element} el @param {GeneratedStyle} style */
 export const isGeneratedInvisible = (el, style) => {
   const paint = paintStateOf(el);
   if (paint.gone || paint.small || parseFloat(style.fontSize) <= TOO_SMALL) return true;
   const written = paint.inside();
   written.strength *= +style.opacity;
   if (style.filter !== 'none') applyFilter(style.filter, written);
-  const ink = parseColor(style.webkitTextFillColor);
+  const ink = parseColor(style.fill);
   if (written.gone || (ink && !isLegible(ink, written.strength, backgroundOver(paint.background, style)))) return style.textShadow === 'none';
-  if ([style.left, style.top, style.textIndent, style.marginLeft, style.marginTop].some((at) => parseFloat(at) <= FAR_OFFSET)) return true;
+  if (style.offsets.some((at) => parseFloat(at) <= FAR_OFFSET)) return true;
   if (style.clipPath !== 'none' || style.clip !== 'auto') {
     const shape = clipShape(style, new DOMRect(0, 0, 100, 100));
     if (shape && isTooSmall(shape)) return true;
   }
-  return paint.placed && mayMeasure() && isOutOfReach(boundingRect(el), paint);
+  return paint.placed && !isSettled(el) && mayMeasure() && isOutOfReach(boundingRect(el), paint);
 };
 
 // Whether the text of a field or input has the color of its background.
@@ -105,13 +105,13 @@ export const isInkInvisible = (el) => {
 /** @param {Element} el @param {boolean} [always] */
 export const isBoxInvisible = (el, always = false) => {
   const paint = paintStateOf(el);
-  if (!always && isPlainlyVisible(paint)) return false;
+  if (!always && isPlainlyVisible(paint, el)) return false;
   if (paint.gone) return true;
-  if (BOXLESS_TAGS.has(tagOf(el)) || !(always || paint.placed || hasOccluders()) || !mayMeasure()) return false;
+  if (BOXLESS_TAGS.has(tagOf(el)) || !(always || paint.placed || !isUncovered(el)) || !mayMeasure()) return false;
   const rect = boundingRect(el);
   if (!isTooSmall(rect)) return isOutOfReach(rect, paint) || isOccluded(el, rect, paint);
   // Its content may overflow it.
-  return getComputedStyle(el).display !== 'contents' && !hasVisibleOverflow(el);
+  return displayOf(el) !== 'contents' && !hasVisibleOverflow(el);
 };
 
 const MOST_INSIDE = 20;

@@ -2,13 +2,17 @@
 
 import { isInnerElement } from './accessible_name.js';
 import { accessibleChildren, ownership } from './aria_owns.js';
-import { INLINE_TAGS, isDrawnWithParent, PLAIN_TAGS, visibility } from './element_visibility.js';
-import { MAX_VISITED, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
+import { INLINE_TAGS, isDrawnWithParent, PLAIN_TAGS, setVisible, visibility } from './element_visibility.js';
+import { MAX_VISITED, plainElement, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
 import { generatedContent, GeneratedContent } from './generated_content.js';
 import { allChildren, classifyHidden, EXCLUDED, isCollapsed, REVEALED, SHOWN } from './hidden_content.js';
-import { closest, firstElementChild, isElement, isHtml, isText, parentNode, querySelectorAll } from './intrinsics.js';
+import {
+  closest, firstElementChild, isElement, isHtml, isText, lastChild, parentNode, previousSibling, querySelectorAll,
+} from './intrinsics.js';
+import { isUncovered } from './occlusion.js';
 import { roleOf } from './roles.js';
-import { HIDE, possibleEffects } from './style_hints.js';
+import { contextOf, mayHide } from './style_context.js';
+import { GENERATE, POINTER } from './style_rules.js';
 
 const MAX_WALK_MILLISECONDS = 2000;
 
@@ -22,6 +26,13 @@ const modalDialogs = () => {
   return outer.length ? outer.reverse() : null;
 };
 
+// Inline elements without role, attributes that matter, shadow tree, generated content or anything to act on.
+const MARKUP_TAGS = new Set('b bdi big cite em font i ins kbd s samp small span strike strong sub sup tt u var'.split(' '));
+/** @param {Element} el */
+const isMarkup = (el) =>
+  el === plainElement && MARKUP_TAGS.has(tagOf(el)) && !(contextOf(el).effects & (GENERATE | POINTER)) &&
+  shadowRootOf(el) === null && ownership().ownerOf.size === 0;
+
 // Calls visit(element, role, depth, silent, hidden) → { depth, silent } for its children, or null to leave them out;
 // text(node, depth, hidden) for text. Iterative: depth 10,000 is a page like any other.
 /**
@@ -30,10 +41,11 @@ const modalDialogs = () => {
  * @param {WalkText} text
  * @param {() => void} breakText
  * @param {boolean} [includeHidden]
+ * @param {boolean} [skipsMarkup] whether elements that only mark up text are not visited
  */
-export const walk = (root, visit, text, breakText, includeHidden = false) => {
+export const walk = (root, visit, text, breakText, includeHidden = false, skipsMarkup = false) => {
   try {
-    return walkAll(root, visit, text, breakText, includeHidden);
+    return walkAll(root, visit, text, breakText, includeHidden, skipsMarkup && !includeHidden);
   } finally {
     setCurrentElement(null);
   }
@@ -45,8 +57,11 @@ export const walk = (root, visit, text, breakText, includeHidden = false) => {
  * @param {WalkText} text
  * @param {() => void} breakText
  * @param {boolean} includeHidden
+ * @param {boolean} skipsMarkup
  */
-const walkAll = (root, visit, text, breakText, includeHidden) => {
+const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
+  // What the whole page is searched for at first is not part of the walk's time.
+  isUncovered(root);
   const started = performance.now();
   /** @type {(WalkItem | null)[]} */
   const nodes = modalDialogs() ?? [root];
@@ -71,7 +86,21 @@ const walkAll = (root, visit, text, breakText, includeHidden) => {
     if (typeof node === 'string' || node instanceof GeneratedContent || isText(node)) { if (!silent) text(node, depth, around); continue; }
     if (!isElement(node)) continue;
     setCurrentElement(node);
-    const seen = (drawn && isDrawnWithParent(node)) || visibility(node);
+    const isWithParent = drawn && isDrawnWithParent(node);
+    // Most elements of a page only mark up text.
+    if (skipsMarkup && isWithParent && around === SHOWN && isMarkup(node)) {
+      setVisible(node);
+      if (silent && !firstElementChild(node)) continue;
+      for (let child = lastChild(node); child; child = previousSibling(child)) {
+        nodes.push(child);
+        drawns.push(true);
+        depths.push(depth);
+        silents.push(silent);
+        hiddens.push(SHOWN);
+      }
+      continue;
+    }
+    const seen = isWithParent ? setVisible(node) : visibility(node);
     const hidden = classifyHidden(node, seen, around, includeHidden);
     if (hidden === EXCLUDED) continue;
     const below = seen === 'inside' && hidden !== REVEALED ? { depth, silent: true } : visit(node, roleOf(node), depth, silent, hidden);
@@ -87,7 +116,7 @@ const walkAll = (root, visit, text, breakText, includeHidden) => {
       if (before) children.unshift(before);
       if (after) children.push(after);
     }
-    const draws = seen === true && PLAIN_TAGS.has(tagOf(node)) && isHtml(node) && !(possibleEffects(node) & HIDE) && ownership().ownerOf.size === 0;
+    const draws = seen === true && PLAIN_TAGS.has(tagOf(node)) && isHtml(node) && !mayHide(node) && ownership().ownerOf.size === 0;
     for (let i = children.length - 1; i >= 0; i -= 1) {
       nodes.push(children[i]);
       drawns.push(draws);

@@ -16,11 +16,12 @@ interface TextLimits { slack: number; mark: string; tail: number }
 
 interface CallCache {
   tables: WeakMap<Element, boolean>;
-  generates: boolean | null;
   owned: Ownership | null;
   slots: Map<ShadowRoot, Map<Node, HTMLSlotElement>>;
   dotFonts: boolean | null;
-  styleHints: StyleHints | null;
+  rules: StyleRules | null;
+  contexts: ContextCache | null;
+  seen: Map<Element, Visibility>;
   paint: PaintCache | null;
   labels: Map<Node, Map<Element | null, HTMLLabelElement[]>>;
   active: Set<Element> | null;
@@ -28,7 +29,49 @@ interface CallCache {
   edits: boolean | null;
 }
 interface Ownership { ownerOf: Map<Node, Element>; ownedBy: Map<Element, Element[]> }
-interface StyleHints { tags: Map<string, number>; elements: Map<Element, number>; all: boolean }
+/** One compound of a selector, up to where it ends; `isSibling`: it follows `+` or `~`. */
+interface Compound { text: string; end: number; isSibling: boolean }
+interface Feature { kind: 'tag' | '.' | '#' | '['; name: string }
+type FeatureMaps<V> = Record<Feature['kind'], Map<string, V>>;
+interface ParsedSelector {
+  selector: string; pseudo: string; features: Feature[] | null; isEvery: boolean;
+  /** The parts of the selector that test more than the element itself, with the features of what they could match. */
+  tests: { prefix: string; features: Feature[] | null }[];
+  ids: Set<string>; attributes: Map<string, Set<string>>;
+}
+interface RuleList { list: CSSRuleList; parent: string; extra: number }
+interface StyleRules {
+  /** Whether some rule cannot be read, so that each element is computed by itself. */
+  all: boolean;
+  effects: FeatureMaps<number>; tests: FeatureMaps<string[]>;
+  /** Elements that match selectors which could match any. */
+  elements: Map<Element, { effects: number; matched: string }>;
+  /** Ids and attributes that selectors mention. */
+  ids: Set<string>; attributes: Map<string, Set<string>>;
+  isQuirky: boolean; generates: boolean;
+}
+type StyleContext = import('./style_context.js').StyleContext;
+interface ClassFacts { effects: number; tests: string[] | undefined }
+interface ContextCache {
+  of: Map<Element, StyleContext>; root: StyleContext; byClass: Map<string, ClassFacts>;
+  special: Set<Element>;
+}
+interface InkFacts { fill: string; size: string; mask: string }
+interface GeneratedStyle {
+  content: string; isRendered: boolean; display: string; fontSize: string; opacity: string; filter: string; fill: string;
+  textShadow: string; clipPath: string; clip: string; position: string; backgroundColor: string; backgroundImage: string;
+  offsets: string[];
+}
+interface SpacingFacts { displaced: boolean; indented: boolean; shifted: boolean; inlineBlock: boolean; squeezed: boolean; isContents: boolean }
+interface BackgroundFacts { backgroundColor: string; backgroundImage: string; isTextClip: boolean; isClear: boolean }
+/** Of a computed style, whatever decides where and how the content of an element is painted. */
+interface BoxFacts {
+  display: string; position: string; overflowX: string; overflowY: string; contain: string; clipPath: string; clip: string;
+  direction: string; zIndex: string;
+  replaced: boolean; skipped: boolean; strength: number; filter: string; gone: boolean;
+  out: number; moved: boolean; displaced: boolean; zoomed: boolean; squeezed: boolean; indented: boolean; shifted: boolean;
+  inlineBlock: boolean; isInline: boolean; aligned: boolean; scrolls: boolean; cuts: boolean;
+}
 /** An effect, the properties that can cause it, and the values that do. */
 type EffectRule = [effects: number, properties: RegExp, values?: RegExp];
 
@@ -40,13 +83,17 @@ interface PaintCache {
   hits: number;
   root: PaintState;
   painted: PaintedBoxes | null;
-  covered: boolean | null;
-  scroll: { rtl: boolean; locked: boolean } | null;
+  covers: PaintedBoxes | null;
+  /** Elements with whether nothing covers any of their content in the flow. */
+  free: Map<Element, boolean>;
+  /** Elements with whether all of their content in the flow can be scrolled into view. */
+  settled: Map<Element, boolean>;
+  scroll: { rtl: boolean; locked: boolean; scrolls: boolean } | null;
   shaded: boolean | null;
 }
-interface PaintedBox { el: Element; rect: Box; background: Rgba | null; opaque: boolean; cover: number; sticks: boolean }
-interface PaintedBoxes { bands: Map<number, PaintedBox[]>; tall: PaintedBox[]; covers: number }
-interface Scroller { el: Element; outer: Scroller | null; clip: Box | null }
+interface PaintedBox { el: Element; flowRoot: Element | null; rect: Box; background: Rgba | null; opaque: boolean; cover: number; sticks: boolean }
+interface PaintedBoxes { bands: Map<number, PaintedBox[]>; tall: PaintedBox[]; all: PaintedBox[] }
+interface Scroller { el: Element; outer: Scroller | null; clip: Box | null; rect: Box }
 
 /** `exclude` is the control being named; `referenced`: reached by aria-labelledby; `whole`: from a hidden root. */
 interface ContentOptions { exclude: Element | null; referenced: boolean; whole: boolean }

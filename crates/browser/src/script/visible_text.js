@@ -4,13 +4,14 @@ import {
   inputName, isNamedByContent, ITEM_GROUP_ROLES, labelsOf, MAX_NAME, NAME_PARTS, NESTING_ITEM_ROLES, TEXT_ENTRY_ROLES,
   VALUE_ROLES,
 } from './accessible_name.js';
-import { CHECK_VISIBILITY_PROPERTY, flowsInline, NEVER_RENDERED, visibility } from './element_visibility.js';
+import { flowsInline, isDrawn, NEVER_RENDERED, visibility } from './element_visibility.js';
 import { isFormControl, flatChildren, inputType, tagOf } from './flat_tree.js';
 import { generatedContent } from './generated_content.js';
 import { characterData, checkVisibility, INPUT, isElement, isText } from './intrinsics.js';
 import { paintStateOf, UNDRAWN_CONTENT } from './paint_state.js';
 import { roleOf } from './roles.js';
 import { isMaskedBy, isSecret } from './secret_fields.js';
+import { displayOf } from './style_context.js';
 import { boundText, markCut, shownText, withSlack } from './text.js';
 import { isBoxInvisible, textVisibility, VISIBLE } from './text_visibility.js';
 
@@ -48,8 +49,8 @@ export const visibleText = (root, limit) => {
     }
     if (isFormControl(node) && !(node instanceof HTMLButtonElement)) continue;
     if (UNDRAWN_CONTENT.has(tagOf(node))) continue;
-    const drawn = checkVisibility(node, CHECK_VISIBILITY_PROPERTY);
-    if (!drawn && !checkVisibility(node) && getComputedStyle(node).display !== 'contents') continue;
+    const drawn = visibility(node) === true || isDrawn(node);
+    if (!drawn && !checkVisibility(node) && displayOf(node) !== 'contents') continue;
     const gap = node === root || flowsInline(node, true) ? '' : ' ';
     text += gap || (tagOf(node) === 'br' ? ' ' : '');
     const after = drawn ? generatedContent(node, '::after') : null;

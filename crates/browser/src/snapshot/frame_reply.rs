@@ -20,6 +20,8 @@ use std::sync::Arc;
 pub(crate) const MAX_NODES: usize = 120_000;
 /// The longest ARIA role is `menuitemcheckbox`.
 const MAX_ROLE_BYTES: usize = 32;
+/// A page with a longer state is read anew each time.
+const MAX_STATE_BYTES: usize = 64 << 10;
 /// Total bytes of names up to which a reply is kept as a baseline. The script has the same limit.
 const MAX_BASELINE_BYTES: usize = 4_000_000;
 
@@ -59,6 +61,8 @@ struct ReplyHeader {
     still: bool,
     #[serde(default)]
     animating: bool,
+    #[serde(default)]
+    state: Option<String>,
 }
 
 /// A reply that the next one may be a diff against.
@@ -72,7 +76,7 @@ pub(crate) struct FrameBaseline {
 }
 
 /// One complete frame.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct FrameSnapshot {
     pub nodes: Vec<Arc<Node>>,
     /// Nodes beyond the limits of the script.
@@ -84,6 +88,9 @@ pub(crate) struct FrameSnapshot {
     pub still: bool,
     /// Whether something is unseen while animations run that end soon.
     pub animating: bool,
+    /// What the script says about the page besides the nodes: a later reading with another state may differ. None if the
+    /// page may change without notice.
+    pub state: Option<String>,
     serial: u64,
 }
 
@@ -131,7 +138,8 @@ impl FrameReply {
         nodes.extend_from_slice(&before[..header.from]);
         nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix, text))));
         nodes.extend_from_slice(&before[before.len() - header.to..]);
-        let ReplyHeader { omitted_nodes, complete, title, status, serial, still, animating, .. } = header;
+        let ReplyHeader { omitted_nodes, complete, title, status, serial, still, animating, state, .. } =
+            header;
         Some(FrameSnapshot {
             nodes,
             omitted_nodes,
@@ -140,6 +148,7 @@ impl FrameReply {
             status,
             still,
             animating,
+            state: state.filter(|state| state.len() <= MAX_STATE_BYTES),
             serial,
         })
     }

@@ -29,7 +29,9 @@ pub(crate) use cursor::{Cursor, Span};
 pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES};
 pub(crate) use node::{Page, merge_frames};
 pub(crate) use search::SearchQuery;
-pub(crate) use store::{CallerBaseline, DocumentKey, SettledPage, SnapshotStore};
+pub(crate) use store::{
+    CallerBaseline, DocumentKey, RenderCounts, SettledPage, SnapshotStore, UnchangedPage,
+};
 
 use crate::text::FENCE_BYTES;
 use layout::{FormatCost, Layout, Limits};

@@ -66,7 +66,7 @@ pub(super) fn is_false(value: &bool) -> bool {
 }
 
 /// All frames of a page as one pre-order list.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Page {
     /// Unchanged nodes are shared with earlier readings of the same page.
     pub nodes: Vec<Arc<Node>>,

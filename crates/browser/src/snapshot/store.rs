@@ -5,7 +5,7 @@ use super::{
     frame_reply::{FrameBaseline, FrameSnapshot},
     node::Page,
 };
-use crate::cdp::Id;
+use crate::cdp::{Id, SessionId};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Number of snapshots that are kept; the oldest is dropped first.
@@ -23,6 +23,8 @@ pub(crate) struct SnapshotStore {
     frame_baseline: Option<FrameBaseline>,
     /// The page as it was read when it had settled.
     settled: Option<SettledPage>,
+    /// The last reading of a page that can be recognized as unchanged.
+    unchanged: Option<UnchangedPage>,
 }
 
 /// Identifies a caller. Deltas are computed against what the same caller saw last.
@@ -53,6 +55,25 @@ pub(crate) struct CallerBaseline {
 pub(crate) struct SettledPage {
     pub frames: Vec<(String, String)>,
     pub snapshot: FrameSnapshot,
+}
+
+/// A reading, and all that has to be as it was for the page to be the same.
+#[derive(Clone)]
+pub(crate) struct UnchangedPage {
+    pub session: SessionId,
+    pub world: Id,
+    pub links: bool,
+    /// The limits that the script cut its texts to.
+    pub limits: String,
+    pub counts: RenderCounts,
+    pub snapshot: FrameSnapshot,
+}
+
+/// How often Chromium has computed styles and layouts of a tab. It does either for every visible change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct RenderCounts {
+    pub styles: f64,
+    pub layouts: f64,
 }
 
 struct StoredSnapshot {
@@ -114,6 +135,24 @@ impl SnapshotStore {
 
     pub fn take_settled(&mut self) -> Option<SettledPage> {
         self.settled.take()
+    }
+
+    pub fn set_unchanged(&mut self, page: Option<UnchangedPage>) {
+        self.unchanged = page;
+    }
+
+    /// The last reading, if it was made by the same script with the same request.
+    pub fn unchanged(
+        &self,
+        session: &SessionId,
+        world: &Id,
+        links: bool,
+        limits: &str,
+    ) -> Option<UnchangedPage> {
+        let is_same = |page: &&UnchangedPage| {
+            page.session == *session && page.world == *world && page.links == links && page.limits == limits
+        };
+        self.unchanged.as_ref().filter(is_same).cloned()
     }
 
     pub fn set_caller_baseline(&mut self, baseline: Option<CallerBaseline>) {

@@ -2,6 +2,7 @@
 
 use super::{Page, node::Node};
 use crate::text::{Limit, TextCutter};
+use redact::MASK;
 use std::{collections::HashMap, sync::Arc};
 
 /// The limits of the page script, which a session without secrets keeps to.
@@ -13,6 +14,16 @@ const MAX_HREF: usize = 500;
 pub(super) const MAX_LABEL: Limit = Limit::Bytes(80);
 
 impl Page {
+    /// The refs of fields whose value holds a secret here and none in `masked`.
+    pub(crate) fn fields_masked_in<'a>(&'a self, masked: &'a Page) -> impl Iterator<Item = &'a str> {
+        let count = |node: &Node| node.value.as_ref().map_or(0, |value| value.matches(MASK).count());
+        let changed =
+            self.nodes.iter().zip(&masked.nodes).filter(|(before, after)| !Arc::ptr_eq(before, after));
+        changed
+            .filter(move |(before, after)| count(after) > count(before))
+            .filter_map(|(before, _)| before.reference.as_deref())
+    }
+
     /// Masks secrets in the title and in every node, then cuts.
     pub(crate) fn redacted(mut self, text: &TextCutter) -> Page {
         self.redact_neighbours(text);

@@ -152,6 +152,7 @@ impl State {
         reactions.post(to, &p::EnablePage {});
         reactions.post(to, &p::SetLifecycleEvents { enabled: true });
         reactions.post(to, &p::EnableRuntime {});
+        reactions.post(to, &p::EnablePerformance {});
         reactions.post(to, &script::install_command());
         reactions.post(to, &attach_to_frames());
         self.injected.enable_network(session_id, reactions);

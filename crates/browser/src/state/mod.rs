@@ -72,6 +72,8 @@ pub(crate) struct State {
     /// Whether a call has already reported it.
     pub end_reported: bool,
     pub injected: InjectionState,
+    /// A request of the page is held until a person answers: nothing is waited for meanwhile.
+    pub is_held: bool,
     /// Identifies the Chromium process.
     pub chromium: Option<Id>,
 }
@@ -110,6 +112,11 @@ impl SharedState {
                 std::future::pending::<()>().await;
             }
         }
+    }
+
+    pub fn set_held(&self, is_held: bool) {
+        self.lock().is_held = is_held;
+        self.changed.send_replace(());
     }
 
     pub fn apply(&self, event: &Event, reactions: &mut Reactions<'_>) {

@@ -374,7 +374,7 @@ mod tests {
             let message = not_found(by, index, &frames, &TextCutter::default()).to_string();
             assert_eq!(
                 message,
-                format!("no element answers to button \"Mute\"{expected}"),
+                format!("no element matches button \"Mute\"{expected}"),
                 "{frames:?} {index}"
             );
         }

@@ -234,6 +234,42 @@ impl Browser {
         }
     }
 
+    /// The page once what an earlier action started has settled, for an action whose request was held meanwhile.
+    pub async fn page_after_hold(
+        &self,
+        reply: &ReplyOptions,
+        limit: TimeLimit,
+    ) -> Result<Outcome, BrowserError> {
+        let _turn = self.turn.lock().await;
+        let deadline = Deadline::of(limit, "read");
+        let settled = async {
+            self.settle(LoadState::Load, deadline).await?;
+            self.after(None, reply, deadline).await.map(Outcome::Acted)
+        };
+        tokio::select! {
+            biased;
+            outcome = settled => outcome,
+            dialog = self.wait_for_dialog() => Ok(Outcome::Acted(self.page_with_dialog(dialog))),
+        }
+    }
+
+    /// Goes where a navigation went that the proxy kept; it sends the kept request in place of this one.
+    pub async fn replay_navigation(
+        &self,
+        replay: audit::NavigationReplay,
+        reply: &ReplyOptions,
+        limit: TimeLimit,
+    ) -> Result<Outcome, BrowserError> {
+        let _turn = self.turn.lock().await;
+        let deadline = Deadline::of(limit, "navigate");
+        let url = policy::WebUrl::parse(replay.url()).map_err(|error| BrowserError::NavigationFailed {
+            url: PageText::new(replay.url()),
+            net_error: error.to_string(),
+        })?;
+        let navigate = policy::Navigate { url, wait_for: LoadState::Load };
+        self.navigate(&navigate, reply, deadline).await
+    }
+
     async fn act(
         &self,
         action: Action,

@@ -6,7 +6,7 @@ use crate::{
     cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
-    page::{FRAME_WAIT, ScriptCallError},
+    page::{FRAME_WAIT, Probed, ScriptCallError},
     script::ScriptFunction,
     snapshot::{
         CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, Page, RenderedView,
@@ -16,6 +16,7 @@ use crate::{
 };
 use futures_util::future::join_all;
 use policy::{Part, Read, ReadFormat, TokenBudget};
+use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
 
 const MAX_ATTEMPTS: usize = 3;
@@ -160,7 +161,7 @@ impl Browser {
             // A page that was replaced meanwhile is read again; otherwise its refs would belong to the old one.
             let same = self.readable_frames().first() == frames.first();
             if attempts == MAX_ATTEMPTS || same {
-                let document = frames.into_iter().next().filter(|_| same);
+                let document = frames.first().cloned().filter(|_| same);
                 // Chromium reports titles late, or not at all.
                 if let Some(tab) = self.shared.lock().tab.as_mut().filter(|_| same) {
                     tab.title.clone_from(&page.title);
@@ -169,11 +170,41 @@ impl Browser {
                 let status = self.shared.lock().tab.as_ref().and_then(|tab| tab.status);
                 page.status = page.status.or(status.filter(|_| same));
                 let text = self.text_cutter();
-                let page = if text.redactor().is_some() { page.redacted(&text) } else { page };
+                if text.redactor().is_some() {
+                    let masked = page.clone().redacted(&text);
+                    self.mark_secret_fields(&frames, page.fields_masked_in(&masked), deadline).await?;
+                    page = masked;
+                }
                 return Ok(PageReading { url: self.state().url, document, page: Arc::new(page) });
             }
             attempts += 1;
         }
+    }
+
+    /// Makes fields secret whose values were masked: an edit would leave a value that nothing recognizes.
+    async fn mark_secret_fields(
+        &self,
+        frames: &[(String, String)],
+        refs: impl Iterator<Item = &str>,
+        deadline: Deadline,
+    ) -> Result<(), BrowserError> {
+        let mut numbers: HashMap<&str, Vec<u64>> = HashMap::new();
+        for reference in refs {
+            let own = frames.iter().find_map(|(frame, prefix)| {
+                let number = reference.strip_prefix(prefix.as_str())?.strip_prefix('e')?;
+                Some((frame.as_str(), number.parse().ok()?))
+            });
+            if let Some((frame, number)) = own {
+                numbers.entry(frame).or_default().push(number);
+            }
+        }
+        for (frame, numbers) in numbers {
+            let request = MarkSecretFields { numbers };
+            let marked =
+                self.call_script::<_, bool>(frame, ScriptFunction::MarkSecretFields, &request, deadline);
+            omit_if_unavailable(marked.await)?;
+        }
+        Ok(())
     }
 
     async fn collect_garbage(&self, frame: &str, limit: Deadline) -> Result<(), ScriptCallError> {
@@ -190,6 +221,17 @@ impl Browser {
         links: Links,
         deadline: Deadline,
     ) -> Result<Page, BrowserError> {
+        // Pages with frames are always read: each frame would have to be unchanged.
+        let stamp = match frames {
+            [(frame, _)] => match self.probe_unchanged(frame, links == Links::Included, deadline).await {
+                Ok(Probed::Unchanged(snapshot)) => return Ok(merge_frames(*snapshot, HashMap::new())),
+                Ok(Probed::Changed(stamp)) => stamp,
+                // Reading repeats the attempt, or reports why.
+                Err(ScriptCallError::Gone) => None,
+                Err(error) => return Err(error.into()),
+            },
+            _ => None,
+        };
         // Embedding elements are identified first, so that each frame's content gets its place.
         let children = frames
             .iter()
@@ -207,15 +249,18 @@ impl Browser {
         let (taken, roots) = self.call_with_known_roots(frames, deadline, take, is_still).await;
         let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(taken);
         let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };
-        let main = main?;
+        let mut main = main?;
+        main.complete &= roots.is_complete;
+        if let Some(stamp) = stamp {
+            omit_if_unavailable(self.remember_reading(stamp, &main, deadline).await)?;
+        }
         let mut parts = HashMap::new();
         for (frame, answer) in answers {
             if let Some(part) = omit_if_unavailable(answer)? {
                 parts.insert(frame, part);
             }
         }
-        let page = merge_frames(main, parts);
-        Ok(Page { complete: page.complete && roots.is_complete, ..page })
+        Ok(merge_frames(main, parts))
     }
 }
 
@@ -261,6 +306,11 @@ impl Browser {
 }
 
 /// Omits a frame that is gone or hangs; the page around it is still useful.
+#[derive(Serialize)]
+struct MarkSecretFields {
+    numbers: Vec<u64>,
+}
+
 fn omit_if_unavailable<T>(answer: Result<T, ScriptCallError>) -> Result<Option<T>, BrowserError> {
     match answer {
         Ok(value) => Ok(Some(value)),

@@ -40,6 +40,7 @@ impl State {
     fn outstanding(&self, load_state: LoadState) -> Outstanding {
         let Some(tab) = &self.tab else { return Outstanding::Nothing };
         match tab.navigation {
+            PendingNavigation::None if self.is_held => Outstanding::Nothing,
             PendingNavigation::Requested => Outstanding::Navigation,
             PendingNavigation::Started => Outstanding::Load,
             PendingNavigation::None

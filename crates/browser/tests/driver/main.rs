@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod browser_features;
+mod clickable_things;
 mod closed_shadow_roots;
 mod connection;
 mod date_inputs;
@@ -42,8 +43,10 @@ mod select_and_check;
 mod settling;
 mod site_issued_secrets;
 mod snapshots;
+mod style_contexts;
 mod support;
 mod tabs;
 mod target_resolution;
+mod unchanged_pages;
 mod unusual_content;
 mod waiting;

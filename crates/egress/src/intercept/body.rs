@@ -1,6 +1,7 @@
 //! Bodies on their way through: swapped piece by piece, never held whole.
 
 use super::coding::{BodySource, ContentCoding, Decoded, decode};
+use super::held::HeldBody;
 use super::record::RequestRecord;
 use crate::seal::{PlaceKind, Seal, SealView, WebOrigin, field_of};
 use bytes::Bytes;
@@ -59,9 +60,38 @@ impl<T: Unpin> Body for KeptBody<T> {
     }
 }
 
+/// Where a request body comes from.
+pub(super) enum RequestSource {
+    Streaming(Incoming),
+    Held(HeldBody),
+}
+
+impl RequestSource {
+    fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        match self {
+            RequestSource::Streaming(body) => Pin::new(body).poll_frame(cx),
+            RequestSource::Held(body) => Poll::Ready(body.next_frame().map(Ok)),
+        }
+    }
+
+    pub(super) fn is_end_stream(&self) -> bool {
+        match self {
+            RequestSource::Streaming(body) => body.is_end_stream(),
+            RequestSource::Held(body) => body.is_end(),
+        }
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            RequestSource::Streaming(body) => body.size_hint(),
+            RequestSource::Held(body) => body.size_hint(),
+        }
+    }
+}
+
 /// A request body: swapped where the operator allowed it, watched for placeholders everywhere.
 pub(crate) struct RequestBody {
-    body: Incoming,
+    body: RequestSource,
     swaps: Vec<SwapStream>,
     watch: Option<PlaceholderWatch>,
     held: usize,
@@ -73,7 +103,7 @@ pub(crate) struct RequestBody {
 impl RequestBody {
     /// `swaps`: placeholder to secret, for each credential that may be sent in this body.
     pub(super) fn new(
-        body: Incoming,
+        body: RequestSource,
         swaps: &[Arc<Swapper>],
         watch: Option<PlaceholderWatch>,
         sent: Arc<AtomicU64>,
@@ -127,7 +157,7 @@ impl Body for RequestBody {
             return Poll::Ready(this.last.take().map(Ok));
         }
         loop {
-            let rest = match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+            let rest = match ready!(this.body.poll_frame(cx)) {
                 Some(Err(error)) => return Poll::Ready(Some(Err(error))),
                 Some(Ok(frame)) => match frame.into_data() {
                     Ok(data) => {

@@ -6,18 +6,18 @@ use async_compression::tokio::bufread::{
 use async_compression::zstd::DParameter;
 use bytes::{Buf, Bytes};
 use hyper::body::{Body, Incoming};
-use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, RANGE};
+use hyper::header::{ACCEPT_ENCODING, CONTENT_ENCODING, HeaderMap, HeaderValue, IF_RANGE, RANGE};
 use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncBufRead, AsyncRead, BufReader, ReadBuf};
 
-/// Codings on top of each other; more are passed on as they came.
+/// Codings on top of each other; a reply with more is refused.
 const MAX_CODINGS: usize = 3;
 
 /// The largest window that browsers accept: 8 MiB.
-const MAX_ZSTD_WINDOW_LOG: u32 = 23;
+pub(super) const MAX_ZSTD_WINDOW_LOG: u32 = 23;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ContentCoding {
@@ -39,6 +39,12 @@ impl ContentCoding {
     }
 }
 
+/// Whether a reply is coded more often than is undone. A browser would undo it.
+pub(super) fn has_too_many_codings(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(CONTENT_ENCODING).iter().map(HeaderValue::as_bytes);
+    values.map(|value| 1 + value.iter().filter(|byte| **byte == b',').count()).sum::<usize>() > MAX_CODINGS
+}
+
 /// Codings of a reply in the order they were applied; `None` if one of them cannot be undone.
 pub(super) fn content_codings(headers: &HeaderMap) -> Option<Vec<ContentCoding>> {
     let mut codings = Vec::new();
@@ -49,12 +55,19 @@ pub(super) fn content_codings(headers: &HeaderMap) -> Option<Vec<ContentCoding>>
             }
         }
     }
-    (codings.len() <= MAX_CODINGS).then_some(codings)
+    Some(codings)
 }
 
-/// Lets a site choose only among codings that can be undone. A part of a coded body cannot be.
+/// Lets a site choose only among codings that can be undone. Asks for a whole body: parts of one would each hold a part
+/// of a secret, which is not swapped. Media are asked for in parts, and no page reads them.
 pub(super) fn limit_accepted(headers: &mut HeaderMap) {
     let identity = HeaderValue::from_static("identity");
+    let is_media =
+        headers.get("sec-fetch-dest").is_some_and(|dest| matches!(dest.as_bytes(), b"audio" | b"video"));
+    if !is_media {
+        headers.remove(RANGE);
+        headers.remove(IF_RANGE);
+    }
     if headers.contains_key(RANGE) {
         headers.insert(ACCEPT_ENCODING, identity);
         return;
@@ -97,6 +110,12 @@ pub(super) fn decode(body: BodyReader, codings: &[ContentCoding]) -> Decoded {
     last.unwrap_or_else(|| Box::new(reader))
 }
 
+/// The first byte of `deflate` tells: no compressor begins a raw stream with method 8 and a window of at most 32 KiB, as
+/// every zlib stream does.
+pub(super) fn is_zlib(first: Option<u8>) -> bool {
+    first.is_none_or(|first| first & 0x0f == 8 && first >> 4 <= 7)
+}
+
 /// `deflate` means zlib, but some servers leave its header out, and browsers accept both.
 enum DeflateReader {
     Unknown(Option<Box<dyn AsyncBufRead + Send + Unpin>>),
@@ -116,10 +135,8 @@ impl AsyncRead for DeflateReader {
                 DeflateReader::Raw(decoder) => return Pin::new(decoder).poll_read(cx, buf),
                 DeflateReader::Unknown(input) => {
                     let Some(reader) = input else { return Poll::Ready(Ok(())) };
-                    // The first byte tells: no compressor begins a raw stream with method 8 and a window of at most 32 KiB,
-                    // as every zlib stream does.
                     let first = ready!(Pin::new(reader).poll_fill_buf(cx))?.first().copied();
-                    let is_zlib = first.is_none_or(|first| first & 0x0f == 8 && first >> 4 <= 7);
+                    let is_zlib = is_zlib(first);
                     let Some(reader) = input.take() else { return Poll::Ready(Ok(())) };
                     *self = if is_zlib {
                         DeflateReader::Zlib(ZlibDecoder::new(reader))
@@ -236,10 +253,42 @@ mod tests {
             }
             if range {
                 headers.insert(RANGE, HeaderValue::from_static("bytes=0-1"));
+                headers.insert("sec-fetch-dest", HeaderValue::from_static("video"));
             }
             limit_accepted(&mut headers);
+            assert_eq!(headers.contains_key(RANGE), range);
             let limited = headers.get(ACCEPT_ENCODING).map(|value| value.to_str().unwrap());
             assert_eq!(limited, expected, "{offered:?}");
+        }
+    }
+
+    #[test]
+    fn only_media_are_asked_for_in_parts() {
+        for (dest, kept) in
+            [("video", true), ("audio", true), ("empty", false), ("document", false), ("image", false)]
+        {
+            let mut headers = HeaderMap::new();
+            headers.insert(RANGE, HeaderValue::from_static("bytes=0-20"));
+            headers.insert(IF_RANGE, HeaderValue::from_static("\"v1\""));
+            headers.insert("sec-fetch-dest", HeaderValue::from_static(dest));
+            limit_accepted(&mut headers);
+            assert_eq!((headers.contains_key(RANGE), headers.contains_key(IF_RANGE)), (kept, kept), "{dest}");
+        }
+    }
+
+    #[test]
+    fn codings_beyond_the_bound_are_counted_over_all_lines() {
+        for (lines, expected) in [
+            (&["gzip, br, zstd"][..], false),
+            (&["gzip, gzip, gzip, gzip"], true),
+            (&["gzip, gzip", "gzip", "identity"], true),
+            (&[], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in lines {
+                headers.append(CONTENT_ENCODING, HeaderValue::from_static(line));
+            }
+            assert_eq!(has_too_many_codings(&headers), expected, "{lines:?}");
         }
     }
 
@@ -253,7 +302,6 @@ mod tests {
             ("X-GZIP, br", Some(vec![Gzip, Brotli])),
             ("compress", None),
             ("gzip, dcb", None),
-            ("gzip, gzip, gzip, gzip", None),
         ] {
             let mut headers = HeaderMap::new();
             headers.insert(CONTENT_ENCODING, HeaderValue::from_static(value));

@@ -1,9 +1,14 @@
 //! One connection of the browser to a sealed origin, and the one to the site behind it.
 
 use super::body::{ReplyBody, RequestBody, boxed_empty};
+use super::effect::{Clearance, Holding};
 use super::executor::ConnectionTasks;
 use super::reply::SealedReply;
-use super::request::{SealedRequest, SentRequest, TargetForm};
+use super::request::{SealedRequest, SentRequest, TargetForm, requested_websocket};
+use super::site::{
+    CONNECTION_WINDOW, SEND_BUFFER, STREAM_WINDOW, SiteAccess, SiteConnection, Unanswered, http1_client,
+    http2_client,
+};
 use super::websocket::WebSocketRelay;
 use crate::headers::{MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::ledger::{Ledger, RowId};
@@ -11,7 +16,6 @@ use crate::limiter::TrafficLimiter;
 use crate::seal::{Seal, WebOrigin};
 use crate::{Options, Reason};
 use hyper::body::Incoming;
-use hyper::client::conn::TrySendError;
 use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, client, server};
@@ -23,10 +27,6 @@ use tokio::task::JoinSet;
 
 /// Streams of one HTTP/2 connection at once, as browsers and servers usually have it.
 const MAX_STREAMS: u32 = 100;
-/// What one stream and one connection may send before it is read.
-const STREAM_WINDOW: u32 = 512 * 1024;
-const CONNECTION_WINDOW: u32 = 2 * 1024 * 1024;
-const SEND_BUFFER: usize = 64 * 1024;
 
 /// What all requests of a connection to a sealed origin share.
 #[derive(Clone)]
@@ -37,6 +37,9 @@ pub(crate) struct SealedConnection {
     pub(crate) row: RowId,
     pub(crate) limiter: Arc<TrafficLimiter>,
     pub(crate) options: Options,
+    pub(crate) access: SiteAccess,
+    /// None in a session whose effects nobody decides on.
+    pub(crate) holding: Option<Holding>,
 }
 
 /// Ends a request without a reply: HTTP/1 closes the connection, HTTP/2 resets the stream with the reason in the source.
@@ -55,13 +58,7 @@ impl SealedConnection {
         B: AsyncRead + AsyncWrite + Unpin + Send + 'static,
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let handshake = client::conn::http1::Builder::new()
-            .max_buf_size(MAX_HEAD_BYTES)
-            .max_header_size(MAX_HEAD_BYTES)
-            .max_headers(MAX_HEADERS)
-            .preserve_header_case(true)
-            .handshake(TokioIo::new(site));
-        let Ok((sender, connection)) = handshake.await else {
+        let Ok((sender, connection)) = http1_client().handshake(TokioIo::new(site)).await else {
             self.ledger.mark_failed(self.row, Reason::ConnectionLost);
             return;
         };
@@ -127,14 +124,7 @@ impl SealedConnection {
     {
         let tasks = ConnectionTasks::default();
         let _guard = tasks.guard();
-        let handshake = client::conn::http2::Builder::new(tasks.clone())
-            .timer(TokioTimer::new())
-            .initial_stream_window_size(STREAM_WINDOW)
-            .initial_connection_window_size(CONNECTION_WINDOW)
-            .max_send_buf_size(SEND_BUFFER)
-            .max_header_list_size(MAX_HEAD_BYTES as u32)
-            .handshake(TokioIo::new(site));
-        let Ok((sender, connection)) = handshake.await else {
+        let Ok((sender, connection)) = http2_client(tasks.clone()).handshake(TokioIo::new(site)).await else {
             self.ledger.mark_failed(self.row, Reason::ConnectionLost);
             return;
         };
@@ -179,14 +169,48 @@ impl SealedConnection {
         request: Request<Incoming>,
         mut sender: client::conn::http2::SendRequest<RequestBody>,
     ) -> Sealed {
-        let SealedRequest { request, sent } = match self.prepare(request, TargetForm::Origin) {
+        let SealedRequest { request, sent } = match self.prepare(request, TargetForm::Origin).await {
             Ok(prepared) => prepared,
-            Err(refused) => return Ok(empty(refused.0)),
+            Err(refused) => return Ok(refused.into_reply()),
         };
-        match sender.try_send_request(request).await {
+        if sent.is_late() {
+            return Ok(self.finish_held(Err(Unanswered::Unsent(Box::new(request))), sent).await.response);
+        }
+        let answered = sender.try_send_request(request).await.map_err(Unanswered::from);
+        if sent.is_held() {
+            return Ok(self.finish_held(answered.map(|response| (response, None)), sent).await.response);
+        }
+        match answered {
             Ok(response) => self.finish(response, sent).map(|reply| reply.response),
-            Err(error) if error.message().is_some() => Err(NoReply::unsent()),
-            Err(error) => Err(self.fail(error)),
+            Err(Unanswered::Unsent(_)) => Err(NoReply::unsent()),
+            Err(Unanswered::Failed(error)) => Err(self.fail(error)),
+        }
+    }
+
+    /// Ends a request that was held. One that was not sent yet is sent on a connection of its own, so it is sent once.
+    /// The browser gets a reply in any case, so that it does not send the request again.
+    pub(crate) async fn finish_held(
+        &self,
+        answered: Result<(Response<Incoming>, Option<SiteConnection>), Unanswered<RequestBody>>,
+        sent: SentRequest,
+    ) -> SealedReply {
+        let (response, connection) = match answered {
+            Ok(answered) => answered,
+            Err(Unanswered::Unsent(request)) => match self.access.send(*request).await {
+                Ok((response, connection)) => (response, Some(connection)),
+                Err(reason) => return sent.fail(reason),
+            },
+            Err(failed @ Unanswered::Failed(_)) => {
+                self.ledger.mark_failed(self.row, failed.reason());
+                return sent.fail(failed.reason());
+            }
+        };
+        match self.seal_reply(response, sent) {
+            Some(reply) => reply.keep(connection),
+            None => {
+                self.ledger.mark_failed(self.row, Reason::BadAnswer);
+                SealedReply { response: empty(StatusCode::BAD_GATEWAY), relay: None }
+            }
         }
     }
 
@@ -198,10 +222,33 @@ impl SealedConnection {
         })
     }
 
-    fn fail<B>(&self, error: TrySendError<B>) -> NoReply {
-        let error = error.into_error();
-        self.ledger.mark_failed(self.row, failure_reason(&error));
-        NoReply { source: Some(error.into()) }
+    fn fail(&self, error: hyper::Error) -> NoReply {
+        let failed = Unanswered::<RequestBody>::Failed(error);
+        self.ledger.mark_failed(self.row, failed.reason());
+        match failed {
+            Unanswered::Failed(error) => NoReply { source: Some(error.into()) },
+            Unanswered::Unsent(_) => NoReply::unsent(),
+        }
+    }
+}
+
+impl SentRequest {
+    /// Records that a held request has no reply, and answers it.
+    fn fail(mut self, reason: Reason) -> SealedReply {
+        self.record.set_verdict(reason.into());
+        if let Some(clearance) = self.clearance {
+            clearance.complete(reason.code().name());
+        }
+        SealedReply { response: empty(StatusCode::BAD_GATEWAY), relay: None }
+    }
+
+    pub(crate) fn is_held(&self) -> bool {
+        self.clearance.is_some()
+    }
+
+    /// Whether it was held for so long that the site's connection may have gone.
+    pub(crate) fn is_late(&self) -> bool {
+        self.clearance.as_ref().is_some_and(Clearance::is_late)
     }
 }
 
@@ -210,11 +257,6 @@ impl NoReply {
     fn unsent() -> NoReply {
         NoReply { source: Some(h2::Error::from(h2::Reason::REFUSED_STREAM).into()) }
     }
-}
-
-/// Why the site gave no reply.
-pub(crate) fn failure_reason(error: &hyper::Error) -> Reason {
-    if error.is_parse() || error.is_parse_too_large() { Reason::BadAnswer } else { Reason::ConnectionLost }
 }
 
 /// Requests of one HTTP/1 connection, one after the other.
@@ -231,26 +273,27 @@ impl Http1Requests {
     async fn answer(&self, request: Request<Incoming>) -> Sealed {
         let connection = &self.connection;
         let is_reused = self.is_reused.swap(true, Ordering::Relaxed);
-        let SealedRequest { request, sent } = match connection.prepare(request, TargetForm::Origin) {
+        let is_upgrading = requested_websocket(&request).is_some();
+        self.is_upgrading.store(is_upgrading, Ordering::Relaxed);
+        let SealedRequest { request, sent } = match connection.prepare(request, TargetForm::Origin).await {
             Ok(prepared) => prepared,
-            Err(refused) => return Ok(empty(refused.0)),
-        };
-        self.is_upgrading.store(sent.websocket.is_some(), Ordering::Relaxed);
-        let sending = {
-            let mut sender = self.sender.lock().await;
-            if sender.ready().await.is_err() {
-                return Err(NoReply::unsent());
+            Err(refused) => {
+                self.is_upgrading.store(false, Ordering::Relaxed);
+                return Ok(refused.into_reply());
             }
-            sender.try_send_request(request)
         };
-        match sending.await {
-            Ok(response) => {
-                let SealedReply { response, relay } = connection.finish(response, sent)?;
-                *self.relay.lock().unwrap_or_else(PoisonError::into_inner) = relay;
-                Ok(response)
-            }
-            Err(error) if error.message().is_some() => Err(NoReply::unsent()),
-            Err(error) => {
+        if sent.is_held() {
+            let answered = if sent.is_late() {
+                Err(Unanswered::Unsent(Box::new(request)))
+            } else {
+                self.send(request).await.map(|response| (response, None))
+            };
+            return Ok(self.finish(connection.finish_held(answered, sent).await));
+        }
+        match self.send(request).await {
+            Ok(response) => Ok(self.finish(connection.finish(response, sent)?)),
+            Err(Unanswered::Unsent(_)) => Err(NoReply::unsent()),
+            Err(Unanswered::Failed(error)) => {
                 let failed = connection.fail(error);
                 // A browser sends a request again when a connection that it used before closes on it. This one may
                 // have had its effect.
@@ -262,6 +305,25 @@ impl Http1Requests {
                 Err(failed)
             }
         }
+    }
+
+    async fn send(
+        &self,
+        request: Request<RequestBody>,
+    ) -> Result<Response<Incoming>, Unanswered<RequestBody>> {
+        let sending = {
+            let mut sender = self.sender.lock().await;
+            if sender.ready().await.is_err() {
+                return Err(Unanswered::Unsent(Box::new(request)));
+            }
+            sender.try_send_request(request)
+        };
+        Ok(sending.await?)
+    }
+
+    fn finish(&self, reply: SealedReply) -> Response<ReplyBody> {
+        *self.relay.lock().unwrap_or_else(PoisonError::into_inner) = reply.relay;
+        reply.response
     }
 }
 

@@ -1,6 +1,6 @@
 //! One intercepted request for the ledger, recorded when its reply has ended.
 
-use crate::ledger::{InterceptedRequest, Ledger};
+use crate::ledger::{EgressOutcome, InterceptedRequest, Ledger};
 use hyper::StatusCode;
 use jiff::Timestamp;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ pub(super) struct RequestRecord {
     request: InterceptedRequest,
     bytes_up: Arc<AtomicU64>,
     begun: Instant,
+    is_forgotten: bool,
 }
 
 impl RequestRecord {
@@ -32,16 +33,29 @@ impl RequestRecord {
             port,
             path_redacted: path.chars().take(MAX_PATH_CHARS).collect(),
             status: None,
+            verdict: EgressOutcome::Allowed,
+            action: ledger.latest_action(),
             bytes_up: 0,
             bytes_down: 0,
             started: Timestamp::now(),
             duration: std::time::Duration::ZERO,
         };
-        RequestRecord { ledger, request, bytes_up: Arc::default(), begun: Instant::now() }
+        let bytes_up = Arc::default();
+        RequestRecord { ledger, request, bytes_up, begun: Instant::now(), is_forgotten: false }
     }
 
     pub(super) fn set_status(&mut self, status: StatusCode) {
         self.request.status = Some(status.as_u16());
+    }
+
+    /// Whether it left, for a request that is held or that failed.
+    pub(super) fn set_verdict(&mut self, verdict: EgressOutcome) {
+        self.request.verdict = verdict;
+    }
+
+    /// Leaves the request out: it is kept, and another one will stand for it.
+    pub(super) fn forget(&mut self) {
+        self.is_forgotten = true;
     }
 
     pub(super) fn bytes_up(&self) -> Arc<AtomicU64> {
@@ -55,6 +69,9 @@ impl RequestRecord {
 
 impl Drop for RequestRecord {
     fn drop(&mut self) {
+        if self.is_forgotten {
+            return;
+        }
         let request = InterceptedRequest {
             bytes_up: self.bytes_up.load(Ordering::Relaxed),
             duration: self.begun.elapsed(),

@@ -1,9 +1,10 @@
 //! The reply of a sealed origin as the browser gets it.
 
-use super::body::{ReplyBody, SealedBody};
-use super::coding::content_codings;
+use super::body::{ReplyBody, SealedBody, keep_with};
+use super::coding::{content_codings, has_too_many_codings};
 use super::connection::SealedConnection;
 use super::request::SentRequest;
+use super::site::SiteConnection;
 use super::websocket::WebSocketRelay;
 use crate::headers;
 use crate::seal::seal_headers;
@@ -19,12 +20,29 @@ pub(crate) struct SealedReply {
     pub(crate) relay: Option<WebSocketRelay>,
 }
 
+impl SealedReply {
+    /// Keeps the connection that the reply comes over for as long as it comes.
+    pub(crate) fn keep(self, connection: Option<SiteConnection>) -> SealedReply {
+        let SealedReply { response, relay } = self;
+        match (connection, relay) {
+            (Some(connection), Some(relay)) => SealedReply { response, relay: Some(relay.keep(connection)) },
+            (Some(connection), None) => {
+                SealedReply { response: response.map(|body| keep_with(body, connection)), relay: None }
+            }
+            (None, relay) => SealedReply { response, relay },
+        }
+    }
+}
+
 impl SealedConnection {
-    /// Seals a reply; `None` if the site changes the protocol unasked.
+    /// Seals a reply; `None` if the site changes the protocol unasked, or codes the reply more often than is undone.
     pub(crate) fn seal_reply(&self, response: Response<Incoming>, sent: SentRequest) -> Option<SealedReply> {
-        let SentRequest { method, path, address, initiator, websocket, mut record } = sent;
+        let SentRequest { method, path, address, initiator, websocket, clearance, mut record } = sent;
         let (mut parts, body) = response.into_parts();
         record.set_status(parts.status);
+        if let Some(clearance) = clearance {
+            clearance.complete(parts.status.as_u16());
+        }
         let closes = parts.version < Version::HTTP_2 && is_closing(parts.version, &parts.headers);
         let upgrade = headers::upgrade(&parts.headers);
         parts.headers = headers::end_to_end(&parts.headers);
@@ -48,8 +66,11 @@ impl SealedConnection {
         }
 
         // With nothing to look for, a reply stays coded.
-        let codings =
-            if sealing.is_empty() { Vec::new() } else { self.undo_codings(&mut parts.headers, parts.status) };
+        if !sealing.is_empty() && has_too_many_codings(&parts.headers) {
+            self.seal.count_unswapped();
+            return None;
+        }
+        let codings = if sealing.is_empty() { Vec::new() } else { self.undo_codings(&mut parts.headers) };
         let has_body = method != Method::HEAD
             && !matches!(parts.status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED);
         if closes {
@@ -61,11 +82,8 @@ impl SealedConnection {
     }
 
     /// The codings to undo, taken out of the headers. A reply whose codings cannot be undone is counted.
-    fn undo_codings(&self, headers: &mut HeaderMap, status: StatusCode) -> Vec<super::coding::ContentCoding> {
-        let Some(codings) = content_codings(headers).filter(|codings| {
-            // A part of a coded body cannot be decoded.
-            codings.is_empty() || status != StatusCode::PARTIAL_CONTENT
-        }) else {
+    fn undo_codings(&self, headers: &mut HeaderMap) -> Vec<super::coding::ContentCoding> {
+        let Some(codings) = content_codings(headers) else {
             self.seal.count_unswapped();
             return Vec::new();
         };

@@ -1,24 +1,44 @@
 //! A request of a sealed origin as the site gets it.
 
-use super::body::{PlaceholderWatch, RequestBody, body_swaps};
+use super::body::{PlaceholderWatch, ReplyBody, RequestBody, RequestSource, body_swaps, boxed_empty};
 use super::coding::limit_accepted;
 use super::connection::SealedConnection;
+use super::deferred::ReleasedNavigation;
+use super::effect::{Clearance, ClearedRequest};
 use super::record::RequestRecord;
 use crate::headers;
 use crate::ledger::RequestSummary;
 use crate::seal::{
     Initiator, RequestKind, SealView, WebOrigin, add_headers, unseal_cookies, unseal_headers, unseal_path,
 };
-use hyper::body::{Body as _, Incoming};
-use hyper::header::{CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, REFERER};
+use hyper::body::Incoming;
+use hyper::header::{
+    CACHE_CONTROL, CONTENT_TYPE, EXPECT, HOST, HeaderMap, HeaderName, HeaderValue, REFERER,
+    UPGRADE_INSECURE_REQUESTS,
+};
 use hyper::upgrade::OnUpgrade;
-use hyper::{Method, Request, StatusCode, Uri, Version};
+use hyper::{Method, Request, Response, StatusCode, Uri, Version};
 
 const SEC_WEBSOCKET_EXTENSIONS: HeaderName = HeaderName::from_static("sec-websocket-extensions");
 
-/// A request that is answered without the site.
+/// A request that is answered without the site, with a status alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Refused(pub(crate) StatusCode);
+pub(crate) struct Refused(StatusCode);
+
+impl Refused {
+    /// For a request that the gate refused. A document stays as it is; a script gets a failed request. Either is an
+    /// answer: a browser sends a request again when its connection fails.
+    fn held(headers: &HeaderMap) -> Refused {
+        Refused(if is_navigation(headers) { StatusCode::NO_CONTENT } else { StatusCode::FORBIDDEN })
+    }
+
+    pub(crate) fn into_reply(self) -> Response<ReplyBody> {
+        let mut reply = Response::new(boxed_empty());
+        *reply.status_mut() = self.0;
+        reply.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        reply
+    }
+}
 
 /// A request ready to be sent, and what its reply needs to know.
 pub(crate) struct SealedRequest {
@@ -34,8 +54,17 @@ pub(crate) struct SentRequest {
     /// Path and query as the browser wrote them, and the page that it came from.
     pub(super) address: Vec<u8>,
     pub(super) initiator: Initiator,
-    pub(super) websocket: Option<OnUpgrade>,
+    pub(super) websocket: Option<RequestedWebSocket>,
+    /// Of a request that was held.
+    pub(super) clearance: Option<Clearance>,
     pub(super) record: RequestRecord,
+}
+
+/// A WebSocket that the browser asks for.
+pub(super) struct RequestedWebSocket {
+    pub(super) browser: OnUpgrade,
+    /// As the browser wrote it.
+    pub(super) url: String,
 }
 
 /// How the request names its target.
@@ -48,8 +77,9 @@ pub(crate) enum TargetForm {
 }
 
 impl SealedConnection {
-    /// Checks that a request is for the intercepted origin, and swaps what belongs to it.
-    pub(crate) fn prepare(
+    /// Checks that a request is for the intercepted origin, waits for the gate if it is concerned, and swaps what
+    /// belongs to the origin.
+    pub(crate) async fn prepare(
         &self,
         mut request: Request<Incoming>,
         form: TargetForm,
@@ -66,27 +96,48 @@ impl SealedConnection {
             TargetForm::Absolute => authority_of(request.uri()).ok_or(Refused(StatusCode::BAD_REQUEST))?,
         };
         let is_http2 = request.version() == Version::HTTP_2;
-        let protocol = headers::upgrade(request.headers())
-            .filter(|protocol| !is_http2 && protocol.as_bytes().eq_ignore_ascii_case(b"websocket"));
-        let websocket = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
+        let protocol = requested_websocket(&request);
+        let browser = protocol.is_some().then(|| hyper::upgrade::on(&mut request));
 
         let (mut parts, body) = request.into_parts();
         let written = parts.uri.path_and_query().map_or("/", |path| path.as_str()).to_owned();
         let path = written.split('?').next().unwrap_or_default().to_owned();
+        let url = self.url(&authority, &written);
+        let released = self.released(&url, &parts.headers);
+        if let Some(ReleasedNavigation { kept, .. }) = &released {
+            parts.method = kept.method.clone();
+            parts.headers = kept.headers_with_cookies_of(&parts.headers);
+        }
+        // The gate sees what leaves: headers of this hop do not.
+        parts.headers = headers::end_to_end(&parts.headers);
+        let mut record = self.record(parts.method.as_str(), &path, &self.seal.view());
+        let (body, clearance) = match (released, self.concerned(&parts.method, &url, &parts.headers)) {
+            (Some(ReleasedNavigation { kept, permit, .. }), _) => {
+                (RequestSource::Held(kept.body), Some(Clearance::of_kept(permit)))
+            }
+            (None, None) => (RequestSource::Streaming(body), None),
+            (None, Some(concerned)) => {
+                let head = (&parts.method, &parts.headers);
+                let held = self.hold(concerned, head, body, &mut record).await;
+                let ClearedRequest { body, clearance } = held.map_err(|_| Refused::held(&parts.headers))?;
+                (RequestSource::Held(body), Some(clearance))
+            }
+        };
+        let websocket = browser.map(|browser| RequestedWebSocket { browser, url });
+
         let referer = parts.headers.get(REFERER).map_or(&[][..], HeaderValue::as_bytes);
         let address = [written.as_bytes(), b"\n", referer].concat();
-        parts.headers = headers::end_to_end(&parts.headers);
         parts.headers.remove(EXPECT);
         if let Some(protocol) = protocol {
             headers::set_upgrade(&mut parts.headers, protocol);
             // Compressed messages could not be read.
             parts.headers.remove(SEC_WEBSOCKET_EXTENSIONS);
         }
-        limit_accepted(&mut parts.headers);
-
         let view = self.seal.view();
-        let initiator = Initiator::of(&parts.headers, origin);
-        let record = self.record(&parts.method, &path, &view);
+        if view.swaps_replies_of(origin) {
+            limit_accepted(&mut parts.headers);
+        }
+        let initiator = Initiator::of(&parts.headers, origin, self.seal.started(), &written);
         self.unseal(&mut parts.headers, &view, &parts.method, &path, initiator);
         let target = unseal_path(&written, &self.seal, &view, origin, initiator);
         parts.uri = site_uri(&target, &authority, origin, is_http2)
@@ -99,7 +150,8 @@ impl SealedConnection {
         }
 
         let swaps = if initiator.is_own() { body_swaps(&view, origin, &path) } else { Vec::new() };
-        let watch = (!body.is_end_stream()).then(|| {
+        let is_watched = !body.is_end_stream() && !view.placeholders().is_empty();
+        let watch = is_watched.then(|| {
             let content_type = parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
             PlaceholderWatch::new(self.seal.clone(), view, &path, content_type.unwrap_or_default())
         });
@@ -107,8 +159,13 @@ impl SealedConnection {
         let body = RequestBody::new(body, &swaps, watch, record.bytes_up());
         Ok(SealedRequest {
             request: Request::from_parts(parts, body),
-            sent: SentRequest { method, path, address, initiator, websocket, record },
+            sent: SentRequest { method, path, address, initiator, websocket, clearance, record },
         })
+    }
+
+    fn url(&self, authority: &HeaderValue, written: &str) -> String {
+        let authority = authority.to_str().unwrap_or_default();
+        format!("{}://{authority}{written}", self.origin.scheme.as_str())
     }
 
     /// Counts a request against the session's caps. One to the proxy was counted when it came.
@@ -135,11 +192,27 @@ impl SealedConnection {
         add_headers(headers, view, &self.origin, initiator);
     }
 
-    fn record(&self, method: &Method, path: &str, view: &SealView) -> RequestRecord {
+    pub(super) fn record(&self, method: &str, path: &str, view: &SealView) -> RequestRecord {
         let sealed = view.sealing().swap(path.as_bytes());
         let path = String::from_utf8_lossy(&sealed);
         let host = self.origin.host.to_string();
-        RequestRecord::new(self.ledger.clone(), method.as_str(), host, self.origin.port, &path)
+        RequestRecord::new(self.ledger.clone(), method, host, self.origin.port, &path)
+    }
+}
+
+/// The protocol of a request for a WebSocket. No other protocol is changed to.
+pub(super) fn requested_websocket(request: &Request<Incoming>) -> Option<HeaderValue> {
+    headers::upgrade(request.headers()).filter(|protocol| {
+        request.version() != Version::HTTP_2 && protocol.as_bytes().eq_ignore_ascii_case(b"websocket")
+    })
+}
+
+/// Whether a reply would replace a document. Chromium does not say so over plain HTTP, but for a header that it sends
+/// with navigations alone.
+pub(super) fn is_navigation(headers: &HeaderMap) -> bool {
+    match headers.get("sec-fetch-mode") {
+        Some(mode) => mode.as_bytes() == b"navigate",
+        None => headers.get(UPGRADE_INSECURE_REQUESTS).is_some_and(|value| value.as_bytes() == b"1"),
     }
 }
 

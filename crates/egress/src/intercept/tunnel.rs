@@ -2,11 +2,13 @@
 
 use super::Interception;
 use super::connection::SealedConnection;
+use super::site::SiteTls;
 use crate::Reason;
 use crate::hosts::HostName;
 use crate::meter::MeteredStream;
 use crate::seal::WebScheme;
 use crate::tls::{Alpn, UpstreamError};
+use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_rustls::LazyConfigAcceptor;
@@ -25,7 +27,7 @@ impl SealedConnection {
     }
 
     /// The site's certificate is verified before the browser gets one, and the site chooses the protocol.
-    async fn serve_tls<B>(self, browser: B, site: MeteredStream, interception: &Interception)
+    async fn serve_tls<B>(mut self, browser: B, site: MeteredStream, interception: &Interception)
     where
         B: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -44,9 +46,10 @@ impl SealedConnection {
         let connecting = interception.upstream.connect(&self.origin.host, &offered, site);
         let (site, protocol) = match timeout(options.connect_timeout, connecting).await {
             Ok(Ok(connected)) => connected,
-            Ok(Err(error)) => return self.ledger.mark_failed(self.row, reason_of(&error)),
+            Ok(Err(error)) => return self.ledger.mark_failed(self.row, handshake_reason(&error)),
             Err(_) => return self.ledger.mark_failed(self.row, Reason::ConnectTimeout),
         };
+        self.access.tls = Some(SiteTls { upstream: Arc::clone(&interception.upstream), protocol });
         let config = match interception.authority.server_config(&self.origin.host, protocol) {
             Ok(config) => config,
             Err(error) => {
@@ -74,7 +77,7 @@ fn is_for(hello: &ClientHello<'_>, host: &HostName) -> bool {
     }
 }
 
-fn reason_of(error: &UpstreamError) -> Reason {
+pub(super) fn handshake_reason(error: &UpstreamError) -> Reason {
     match error {
         UpstreamError::Untrusted(fault) => Reason::TlsUntrusted(*fault),
         UpstreamError::Protocol => Reason::BadAnswer,

@@ -1,7 +1,10 @@
 //! WebSocket messages of a sealed origin, read and passed on one by one.
 
 use super::connection::SealedConnection;
+use super::message_gate::{MessageGate, MessageStop, WaitingMessages};
 use super::record::RequestRecord;
+use super::request::RequestedWebSocket;
+use super::site::SiteConnection;
 use crate::seal::{Initiator, PlaceKind, Seal, WebOrigin};
 use futures_util::{Sink, SinkExt as _, Stream, StreamExt as _};
 use hyper::upgrade::OnUpgrade;
@@ -10,7 +13,9 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
@@ -24,6 +29,9 @@ pub(crate) struct WebSocketRelay {
     browser: OnUpgrade,
     site: OnUpgrade,
     messages: MessageSeal,
+    gate: Option<MessageGate>,
+    /// Hands the site's side over, where it is not the connection of all requests.
+    connection: Option<SiteConnection>,
 }
 
 /// How messages are swapped.
@@ -37,7 +45,7 @@ struct MessageSeal {
 
 impl WebSocketRelay {
     pub(super) fn new(
-        browser: OnUpgrade,
+        requested: RequestedWebSocket,
         site: OnUpgrade,
         connection: &SealedConnection,
         path: String,
@@ -46,19 +54,29 @@ impl WebSocketRelay {
     ) -> WebSocketRelay {
         let seal = Arc::clone(&connection.seal);
         let origin = connection.origin.clone();
-        WebSocketRelay { browser, site, messages: MessageSeal { seal, origin, path, initiator, record } }
+        let RequestedWebSocket { browser, url } = requested;
+        let gate = MessageGate::new(connection, url, path.clone());
+        let messages = MessageSeal { seal, origin, path, initiator, record };
+        WebSocketRelay { browser, site, messages, gate, connection: None }
+    }
+
+    pub(super) fn keep(self, connection: SiteConnection) -> WebSocketRelay {
+        WebSocketRelay { connection: Some(connection), ..self }
     }
 
     /// Passes messages on until both sides have closed.
     pub(crate) async fn run(self) {
+        let _connection = self.connection;
         match tokio::try_join!(self.browser, self.site) {
-            Ok((browser, site)) => relay(TokioIo::new(browser), TokioIo::new(site), self.messages).await,
+            Ok((browser, site)) => {
+                relay(TokioIo::new(browser), TokioIo::new(site), self.messages, self.gate).await;
+            }
             Err(error) => tracing::debug!(%error, "a WebSocket was given up before it opened"),
         }
     }
 }
 
-async fn relay<B, S>(browser: B, site: S, messages: MessageSeal)
+async fn relay<B, S>(browser: B, site: S, messages: MessageSeal, gate: Option<MessageGate>)
 where
     B: AsyncRead + AsyncWrite + Unpin,
     S: AsyncRead + AsyncWrite + Unpin,
@@ -68,54 +86,100 @@ where
         .max_frame_size(Some(MAX_MESSAGE_BYTES));
     let browser = WebSocketStream::from_raw_socket(browser, Role::Server, Some(config)).await;
     let site = WebSocketStream::from_raw_socket(site, Role::Client, Some(config)).await;
-    let (to_browser, from_browser) = browser.split();
-    let (to_site, from_site) = site.split();
+    let (mut to_browser, mut from_browser) = browser.split();
+    let (mut to_site, mut from_site) = site.split();
     let MessageSeal { seal, origin, path, initiator, mut record } = messages;
     let sent = record.bytes_up();
-    let up = pass_on(from_browser, to_site, |bytes| {
-        sent.fetch_add(bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
-        unseal_message(bytes, &seal, &origin, &path, initiator)
-    });
-    let down = pass_on(from_site, to_browser, |bytes| {
-        record.add_down(bytes.len());
-        match seal.view().sealing().swap(bytes) {
-            Cow::Owned(swapped) => Some(swapped),
-            Cow::Borrowed(_) => None,
+    let ended = {
+        let up = pass_on(&mut from_browser, &mut to_site, gate.as_ref(), |bytes| {
+            sent.fetch_add(bytes.len() as u64, std::sync::atomic::Ordering::Relaxed);
+            unseal_message(bytes, &seal, &origin, &path, initiator)
+        });
+        let down = pass_on(&mut from_site, &mut to_browser, None, |bytes| {
+            record.add_down(bytes.len());
+            match seal.view().sealing().swap(bytes) {
+                Cow::Owned(swapped) => Some(swapped),
+                Cow::Borrowed(_) => None,
+            }
+        });
+        tokio::pin!(up, down);
+        // The side that is left may still answer a close.
+        tokio::select! {
+            closed = &mut up => match closed {
+                DirectionEnd::Refused => DirectionEnd::Refused,
+                closed => timeout(closed.wait(), down).await.unwrap_or(DirectionEnd::Broken),
+            },
+            closed = &mut down => timeout(closed.wait(), up).await.unwrap_or(DirectionEnd::Broken),
         }
-    });
-    tokio::pin!(up, down);
-    // The side that is left may still answer a close.
-    let ended = tokio::select! {
-        closed = &mut up => tokio::time::timeout(closed.wait(), down).await.is_ok(),
-        closed = &mut down => tokio::time::timeout(closed.wait(), up).await.is_ok(),
     };
-    tracing::trace!(ended, "a WebSocket has closed");
+    if ended == DirectionEnd::Refused {
+        let closing = async {
+            tokio::join!(refuse(&mut to_browser, &mut from_browser), refuse(&mut to_site, &mut from_site))
+        };
+        if timeout(CLOSE_TIMEOUT, closing).await.is_err() {
+            tracing::debug!("a WebSocket did not close after a refused message");
+        }
+    }
+    tracing::trace!(?ended, "a WebSocket has closed");
+}
+
+/// Closes one side because a message was refused, and waits for it to close. What it still says is not passed on.
+async fn refuse(
+    to: &mut (impl Sink<Message, Error = Error> + Unpin),
+    from: &mut (impl Stream<Item = Result<Message, Error>> + Unpin),
+) {
+    let frame = CloseFrame { code: CloseCode::Policy, reason: "".into() };
+    if to.send(Message::Close(Some(frame))).await.is_ok() {
+        while let Some(Ok(_)) = from.next().await {}
+    }
 }
 
 /// How one direction ended.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DirectionEnd {
     Closed,
     Broken,
+    /// The gate refused a message.
+    Refused,
 }
 
 impl DirectionEnd {
     fn wait(self) -> Duration {
         match self {
             DirectionEnd::Closed => CLOSE_TIMEOUT,
-            DirectionEnd::Broken => Duration::ZERO,
+            DirectionEnd::Broken | DirectionEnd::Refused => Duration::ZERO,
         }
     }
 }
 
-/// Passes messages on, each written out before the next is read. Pings are answered by the hop they arrive at.
+/// Passes messages on, each written out before the next is read. Pings are answered by the hop they arrive at. With a
+/// gate, each message that it is concerned with waits for its decision, and the later ones behind it.
 async fn pass_on(
-    mut from: impl Stream<Item = Result<Message, Error>> + Unpin,
-    mut to: impl Sink<Message, Error = Error> + Unpin,
+    from: &mut (impl Stream<Item = Result<Message, Error>> + Unpin),
+    to: &mut (impl Sink<Message, Error = Error> + Unpin),
+    gate: Option<&MessageGate>,
     mut swap: impl FnMut(&[u8]) -> Option<Vec<u8>>,
 ) -> DirectionEnd {
     let mut end = DirectionEnd::Broken;
-    while let Some(Ok(message)) = from.next().await {
+    let mut waiting = WaitingMessages::default();
+    loop {
+        let message = match waiting.pop() {
+            Some(message) => message,
+            None => match from.next().await {
+                Some(Ok(message)) => message,
+                Some(Err(_)) | None => return end,
+            },
+        };
+        let mut cleared = None;
+        if let Some(gate) = gate
+            && let Some(request) = gate.concerned(&message)
+        {
+            cleared = match gate.clear(request, from, &mut waiting).await {
+                Ok(cleared) => Some(cleared),
+                Err(MessageStop::Refused) => return DirectionEnd::Refused,
+                Err(MessageStop::Withdrawn) => return DirectionEnd::Broken,
+            };
+        }
         let message = match message {
             Message::Text(text) => match swap(text.as_bytes()).map(String::from_utf8) {
                 None => Message::Text(text),
@@ -129,11 +193,14 @@ async fn pass_on(
             }
             Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => continue,
         };
-        if to.send(message).await.is_err() {
-            break;
+        let sent = to.send(message).await;
+        if let Some(cleared) = cleared {
+            cleared.complete(sent.is_ok());
+        }
+        if sent.is_err() {
+            return end;
         }
     }
-    end
 }
 
 fn swap_reason(frame: CloseFrame, swap: &mut impl FnMut(&[u8]) -> Option<Vec<u8>>) -> CloseFrame {

@@ -152,6 +152,8 @@ fn an_intercepted_request_is_on_record_and_is_no_failure() {
         port: 443,
         path_redacted: format!("/{}", "a".repeat(5000)),
         status: Some(500),
+        verdict: EgressOutcome::Allowed,
+        action: 3,
         bytes_up: 5,
         bytes_down: 7,
         started: Timestamp::UNIX_EPOCH,
@@ -159,6 +161,7 @@ fn an_intercepted_request_is_on_record_and_is_no_failure() {
     });
     let entry = ledger.snapshot().entries.remove(0);
     assert_eq!((entry.status, entry.bytes_up, entry.bytes_down), (Some(500), 5, 7));
+    assert_eq!((entry.action, entry.verdict), (3, EgressOutcome::Allowed));
     assert_eq!((entry.duration_ms, entry.at), (Some(12), Timestamp::UNIX_EPOCH));
     assert_eq!(entry.path.unwrap().len(), MAX_PATH_CHARS);
     assert_eq!((ledger.newest_failure(), ledger.last_failure("shop.test")), (None, None));

@@ -6,6 +6,7 @@ use crate::hosts::HostName;
 use hyper::header::{COOKIE, HeaderMap, HeaderValue};
 use jiff::{Timestamp, fmt::rfc2822};
 use redact::SameSite;
+use std::borrow::Cow;
 
 /// Swaps each cookie whose value is its placeholder, the whole of it and under its own name.
 pub(crate) fn unseal_cookies(
@@ -75,12 +76,15 @@ fn cookie_name(pair: &[u8]) -> Option<&str> {
 /// A `Set-Cookie` line as the browser gets it. Cookies of an injected name and HttpOnly ones get a placeholder, and
 /// their value is a secret from then on.
 pub(crate) fn seal_set_cookie(line: &HeaderValue, seal: &Seal, origin: &WebOrigin) -> HeaderValue {
-    let Ok(written) = std::str::from_utf8(line.as_bytes()) else {
-        seal.count_unswapped();
-        return line.clone();
-    };
-    let parsed = SetCookieLine::parse(written, &origin.host);
+    // Bytes that are no UTF-8 are read as Latin-1 to see what cookie it is.
+    let latin1 = || line.as_bytes().iter().map(|byte| char::from(*byte)).collect();
+    let written = std::str::from_utf8(line.as_bytes()).map_or_else(|_| Cow::Owned(latin1()), Cow::Borrowed);
     let view = seal.view();
+    // An origin that is intercepted for its effects alone keeps its cookies.
+    if !view.has_in_scope(origin) {
+        return line.clone();
+    }
+    let parsed = SetCookieLine::parse(&written, &origin.host);
     let is_sealed_name = || {
         let mut known = view.in_scope(origin).flat_map(|credential| &credential.cookies);
         known.any(|known| known.cookie.name == parsed.cookie.name)
@@ -89,6 +93,11 @@ pub(crate) fn seal_set_cookie(line: &HeaderValue, seal: &Seal, origin: &WebOrigi
     let is_empty = !parsed.cookie.value.contains(char::is_alphanumeric);
     if is_empty || parsed.is_expired || !(parsed.cookie.http_only || is_sealed_name()) {
         return line.clone();
+    }
+    if matches!(written, Cow::Owned(_)) {
+        // No placeholder can stand for it, and the browser must not hold it: it does not get the cookie.
+        seal.count_unswapped();
+        return HeaderValue::from_static("");
     }
     let SetCookieLine { before, after, cookie, .. } = parsed;
     let placeholder = seal.learn_cookie(origin, cookie);

@@ -4,7 +4,8 @@ use super::scope::WebOrigin;
 use super::{Initiator, PlaceKind, Seal, SealView, seal_set_cookie};
 use bytes::Bytes;
 use hyper::header::{
-    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN, REFERER, SET_COOKIE, USER_AGENT,
+    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, ORIGIN, REFERER, SET_COOKIE,
+    USER_AGENT,
 };
 use redact::Swapper;
 use std::borrow::Cow;
@@ -83,8 +84,8 @@ pub(crate) fn unseal_path<'a>(
     }
 }
 
-/// Seals the headers of a reply: cookies first, because their values are secrets in all that follows.
-/// Returns what seals the body.
+/// Seals the headers of a reply: cookies first, because their values are secrets in all that follows. `address` is the
+/// path and query of its request, and what follows them in a second line. Returns what seals the body.
 pub(crate) fn seal_headers(
     headers: &mut HeaderMap,
     seal: &Seal,
@@ -96,7 +97,10 @@ pub(crate) fn seal_headers(
             *value = seal_set_cookie(value, seal, origin);
         }
     }
-    let sealing = seal.view().sealing_reply_to(address);
+    if let Some(location) = headers.get(LOCATION).and_then(|location| location.to_str().ok()) {
+        seal.follow_redirect(origin, address, location);
+    }
+    let sealing = Arc::clone(seal.view().sealing());
     for value in headers.values_mut() {
         swap_value(value, &sealing, false);
     }

@@ -5,6 +5,7 @@ mod credential;
 mod fields;
 mod headers;
 mod initiator;
+mod navigation;
 mod places;
 mod scope;
 mod view;
@@ -14,6 +15,7 @@ pub use credential::{SealedCookie, SealedCredential, SealedHeader, SealedValue};
 pub(crate) use fields::field_of;
 pub(crate) use headers::{add_headers, seal_headers, unseal_headers, unseal_path};
 pub(crate) use initiator::{Initiator, RequestKind};
+pub(crate) use navigation::StartedNavigations;
 pub use places::{PlaceKind, PlaceholderPlace};
 pub(crate) use scope::WebOrigin;
 pub use scope::{SealScope, WebScheme};
@@ -21,8 +23,10 @@ pub(crate) use view::SealView;
 
 use crate::hosts::HostName;
 use places::NotedPlaces;
+use policy::Origin;
 use redact::{Placeholder, Secret, SendIn};
 use std::fmt;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use view::{CredentialView, LearnedCookie};
@@ -31,13 +35,18 @@ use view::{CredentialView, LearnedCookie};
 const MAX_VALUES_PER_COOKIE: usize = 8;
 /// Cookies that sites set since the session began; the oldest makes room.
 const MAX_LEARNED_COOKIES: usize = 1000;
+/// Bytes of their values: the search for them takes a few thousand times as many.
+const MAX_LEARNED_BYTES: usize = 16 * 1024;
 /// Attempts to find a placeholder that no other value has.
 const MAX_ATTEMPTS: usize = 32;
 
 /// A session's sealed credentials. They grow by what sites set with `Set-Cookie`, within bounds.
 pub struct Seal {
     view: RwLock<Arc<SealView>>,
+    /// Intercepted for their effects, with nothing to swap.
+    intercepted: Vec<SealScope>,
     places: NotedPlaces,
+    started: StartedNavigations,
     unswapped: AtomicU64,
     sequence: AtomicU64,
 }
@@ -50,10 +59,18 @@ impl fmt::Debug for Seal {
 
 impl Seal {
     pub fn new(credentials: Vec<SealedCredential>) -> Arc<Seal> {
+        Seal::with_intercepted(credentials, Vec::new())
+    }
+
+    /// Intercepts further origins, whose credentials are in the browser as they are: the gate decides on their requests,
+    /// and nothing of their requests, replies and cookies is changed. An origin of a sealed credential is sealed.
+    pub fn with_intercepted(credentials: Vec<SealedCredential>, intercepted: Vec<SealScope>) -> Arc<Seal> {
         let credentials = credentials.into_iter().map(|credential| Arc::new(CredentialView::new(credential)));
         Arc::new(Seal {
             view: RwLock::new(Arc::new(SealView::new(credentials.collect()))),
+            intercepted,
             places: NotedPlaces::default(),
+            started: StartedNavigations::default(),
             unswapped: AtomicU64::new(0),
             sequence: AtomicU64::new(1),
         })
@@ -62,6 +79,21 @@ impl Seal {
     /// Whether a text holds a placeholder, raw or encoded. Short ones are not looked for.
     pub fn contains_placeholder(&self, text: &str) -> bool {
         self.view().placeholders().finds_any(text.as_bytes())
+    }
+
+    /// Where whole secrets stand in a text that an agent supplies: whatever would be swapped in a reply.
+    pub fn find_secrets(&self, text: &str) -> Vec<Range<usize>> {
+        self.view().sealing().find(text.as_bytes())
+    }
+
+    /// Announces a navigation that the agent started: over plain HTTP nothing else tells it from one of another site.
+    pub fn announce_navigation(&self, url: &str) {
+        self.started.announce(url);
+    }
+
+    /// Announces that the agent goes back or forward.
+    pub fn announce_history(&self) {
+        self.started.announce_again();
     }
 
     /// The secret that a placeholder stands for.
@@ -106,12 +138,29 @@ impl Seal {
         });
     }
 
+    /// Whether requests of an origin pass the gate: it is sealed, or intercepted for its effects.
+    pub fn intercepts(&self, origin: &Origin) -> bool {
+        WebOrigin::of(origin).is_some_and(|origin| self.covers(&origin))
+    }
+
     pub(crate) fn covers(&self, origin: &WebOrigin) -> bool {
-        self.view().in_scope(origin).next().is_some()
+        self.view().has_in_scope(origin) || self.intercepted.iter().any(|scope| scope.contains(origin))
     }
 
     pub(crate) fn view(&self) -> Arc<SealView> {
         Arc::clone(&self.view.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn started(&self) -> &StartedNavigations {
+        &self.started
+    }
+
+    /// `address`: path and query of the request, in its first line.
+    fn follow_redirect(&self, origin: &WebOrigin, address: &[u8], location: &str) {
+        let path_and_query = address.split(|byte| *byte == b'\n').next().unwrap_or_default();
+        if let Ok(path_and_query) = std::str::from_utf8(path_and_query) {
+            self.started.follow(origin, path_and_query, location);
+        }
     }
 
     pub(crate) fn count_unswapped(&self) {
@@ -220,18 +269,22 @@ fn forget_older(credential: &mut CredentialView, name: &str, host: &str) {
 }
 
 fn forget_oldest(credentials: &mut [Arc<CredentialView>]) {
-    let learned = |credentials: &[Arc<CredentialView>]| -> Vec<u64> {
-        let all = credentials.iter().flat_map(|credential| &credential.cookies).map(|known| known.sequence);
-        all.filter(|sequence| *sequence > 0).collect()
+    let all = credentials.iter().flat_map(|credential| &credential.cookies);
+    let mut learned: Vec<(u64, usize)> = all
+        .filter(|known| known.sequence > 0)
+        .map(|known| (known.sequence, known.cookie.value.expose_secret().len()))
+        .collect();
+    learned.sort_unstable_by_key(|(sequence, _)| std::cmp::Reverse(*sequence));
+    let mut bytes = 0;
+    let fits = |(_, length): &&(u64, usize)| {
+        bytes += length;
+        bytes <= MAX_LEARNED_BYTES
     };
-    let mut sequences = learned(credentials);
-    if sequences.len() <= MAX_LEARNED_COOKIES {
-        return;
-    }
-    sequences.sort_unstable();
-    let oldest_kept = sequences[sequences.len() - MAX_LEARNED_COOKIES];
+    // The newest is always kept.
+    let kept = learned.iter().take(MAX_LEARNED_COOKIES).take_while(fits).count().max(1);
+    let Some((oldest_kept, _)) = learned.get(kept - 1).filter(|_| kept < learned.len()) else { return };
     for credential in credentials {
-        let is_old = |known: &Arc<LearnedCookie>| (1..oldest_kept).contains(&known.sequence);
+        let is_old = |known: &Arc<LearnedCookie>| (1..*oldest_kept).contains(&known.sequence);
         if credential.cookies.iter().any(is_old) {
             let mut changed = credential.changed();
             changed.cookies.retain(|known| !is_old(known));

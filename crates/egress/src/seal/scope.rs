@@ -58,6 +58,18 @@ pub(crate) struct WebOrigin {
 }
 
 impl WebOrigin {
+    /// An origin of the web; `None` for an opaque one.
+    pub(crate) fn of(origin: &Origin) -> Option<WebOrigin> {
+        let url = url::Url::parse(origin.as_str()).ok()?;
+        let scheme = match url.scheme() {
+            "https" => WebScheme::Https,
+            "http" => WebScheme::Http,
+            _ => return None,
+        };
+        let port = url.port().unwrap_or(scheme.default_port());
+        Some(WebOrigin { scheme, host: HostName::parse(url.host_str()?)?, port })
+    }
+
     pub(crate) fn to_origin(&self) -> Origin {
         Origin::of(&self.to_string())
     }

@@ -5,11 +5,13 @@ use super::scope::{SealScope, WebOrigin};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hyper::header::HeaderName;
-use redact::{Placeholder, Secret, SendIn, Swapper};
+use redact::{NamedSecret, Placeholder, Secret, SendIn, Swapper};
 use std::sync::{Arc, OnceLock};
 
-/// Headers that carry a token by convention, so that a script may send a cookie in them that it can read.
-const TOKEN_HEADERS: &[&str] = &["csrf", "xsrf", "auth", "token"];
+/// Parts of names of headers that carry a token by convention, so that a script may send a cookie in them that it can
+/// read: `X-CSRF-Token`, `X-CSRFToken`, `Authorization`.
+const TOKEN_HEADERS: &[&str] =
+    &["csrf", "xsrf", "csrftoken", "xsrftoken", "auth", "authtoken", "authorization", "token", "accesstoken"];
 
 #[derive(Clone)]
 pub(crate) struct SealView {
@@ -51,22 +53,24 @@ impl SealView {
         self.credentials.iter().filter(|credential| credential.scope.contains(origin))
     }
 
+    pub(crate) fn has_in_scope(&self, origin: &WebOrigin) -> bool {
+        self.in_scope(origin).next().is_some()
+    }
+
+    /// Whether something in a reply of an origin may have to be swapped.
+    pub(crate) fn swaps_replies_of(&self, origin: &WebOrigin) -> bool {
+        self.has_in_scope(origin) || !self.sealing().is_empty()
+    }
+
     /// Secret to placeholder, for all that comes back. All secrets, whosever reply it is.
     pub(crate) fn sealing(&self) -> &Arc<Swapper> {
         self.sealing.get_or_init(|| {
-            Arc::new(Swapper::sealing(self.credentials.iter().flat_map(|credential| credential.pairs())))
+            let named = self.credentials.iter().flat_map(|credential| &credential.cookies).map(|known| {
+                let SealedCookie { name, value, placeholder, .. } = &known.cookie;
+                NamedSecret { name, secret: value, placeholder }
+            });
+            Arc::new(Swapper::sealing_named(self.pairs(), named))
         })
-    }
-
-    /// The same for the reply to a request whose address holds a secret. The browser has none, so an agent guessed it,
-    /// and a page that repeats the address must not show the right guess in another way than a wrong one.
-    pub(crate) fn sealing_reply_to(&self, address: &[u8]) -> Arc<Swapper> {
-        if !self.sealing().finds_any(address) {
-            return Arc::clone(self.sealing());
-        }
-        let is_unknown =
-            |pair: &(&Secret, &Placeholder)| !Swapper::sealing(std::iter::once(*pair)).finds_any(address);
-        Arc::new(Swapper::sealing(self.pairs().filter(is_unknown)))
     }
 
     /// Finds placeholders that are left.
@@ -128,7 +132,7 @@ impl CredentialView {
     /// Placeholder to secret for a request header.
     pub(crate) fn header_out(&self, name: &HeaderName) -> &Arc<Swapper> {
         let allows = |place: &SendIn| matches!(place, SendIn::Header { name: allowed } if name.as_str().eq_ignore_ascii_case(allowed));
-        let is_token_header = TOKEN_HEADERS.iter().any(|part| name.as_str().contains(part));
+        let is_token_header = name.as_str().split(['-', '_']).any(|part| TOKEN_HEADERS.contains(&part));
         if is_token_header || self.send_in.iter().any(allows) { self.script_out() } else { &self.storage_out }
     }
 

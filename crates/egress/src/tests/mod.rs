@@ -2,6 +2,7 @@
 
 mod bounds;
 mod caps;
+mod effects;
 mod forbidden;
 mod forwarding;
 mod refusals;

@@ -49,9 +49,9 @@ impl fmt::Debug for JailAuthority {
 
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    #[error("a certificate could not be made: {0}")]
+    #[error("cannot create a certificate: {0}")]
     Certificate(#[from] rcgen::Error),
-    #[error("a certificate could not be used: {0}")]
+    #[error("cannot use a certificate: {0}")]
     Tls(#[from] rustls::Error),
 }
 

@@ -72,6 +72,8 @@ named_enum!(
         Action = "action",
         /// The same, and the session may use a domain that is not on the allowlist.
         Domain = "domain",
+        /// Permission for one request that may change something: exactly its bytes.
+        Effect = "effect",
         /// Guidance for a paused session.
         Guidance = "guidance",
     }
@@ -211,6 +213,46 @@ pub struct ApprovalCard {
     pub irreversible: bool,
     /// What "this" means in "allow this for the session"; empty if that is not offered.
     pub for_session: Vec<CardFact>,
+    /// The request that is held until the answer. `tool`, `action` and `element` are then those of the call before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effect: Option<EffectCard>,
+}
+
+/// A request that is held: what will be sent, and nothing else.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, RedactedFields)]
+pub struct EffectCard {
+    /// `POST`, or `MESSAGE` on a WebSocket.
+    #[serde(deserialize_with = "previously_redacted")]
+    pub method: Redacted,
+    /// Scheme, host, path and query.
+    #[serde(deserialize_with = "previously_redacted")]
+    pub address: RedactedPageText,
+    /// How the body was read: `form`, `JSON`, `GraphQL`, `none`…
+    #[serde(deserialize_with = "previously_redacted")]
+    pub body: Redacted,
+    pub body_bytes: u64,
+    /// Operations that the body names.
+    #[serde(default)]
+    pub operations: Vec<CardFact>,
+    pub fields: Vec<EffectFieldCard>,
+    /// Fields that are not listed, because there are too many.
+    #[serde(default)]
+    pub omitted_fields: u64,
+    /// SHA-256 of what will be sent.
+    #[serde(deserialize_with = "previously_redacted")]
+    pub digest: Redacted,
+}
+
+/// One field of a held request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, RedactedFields)]
+pub struct EffectFieldCard {
+    #[serde(deserialize_with = "previously_redacted")]
+    pub name: RedactedPageText,
+    #[serde(deserialize_with = "previously_redacted")]
+    pub value: RedactedPageText,
+    /// The whole length in bytes; `value` may be cut.
+    pub length: u64,
+    pub is_cut: bool,
 }
 
 impl ApprovalCard {

@@ -4,7 +4,7 @@ use super::{Approval, ApprovalId, ApprovalKind, ApprovalState, OpenQuestion};
 use crate::error::Fault;
 use audit::{Allowance, Approved, Approver};
 use error_code::ErrorCode;
-use policy::{DomainPattern, Question};
+use policy::{AllowanceScope, DomainPattern, Question};
 use redact::redacted;
 
 /// The stored approval and the policy question that it stands for.
@@ -36,6 +36,11 @@ impl PendingApproval {
         self.open.answered().await.map(|_| ())
     }
 
+    /// What a denial of it covers for a while.
+    pub fn refusal_scope(&self) -> AllowanceScope {
+        self.question.refusal_scope()
+    }
+
     pub async fn withdraw(&self) -> Result<(), Fault> {
         self.open.withdraw().await
     }
@@ -43,17 +48,7 @@ impl PendingApproval {
     /// Reads the answer from the store.
     pub async fn into_result(self) -> Result<ApprovedAction, Fault> {
         let answered = self.open.answered().await?;
-        if answered.state != ApprovalState::Approved {
-            return Err(refused(&answered));
-        }
-        let (Some(operator), Some(channel)) = (&answered.decided_by, answered.channel) else {
-            return Err(Fault::new(ErrorCode::Internal, "an approval does not say who gave it"));
-        };
-        let by = Approver {
-            operator: operator.as_str(),
-            channel: channel.as_str(),
-            approval_id: answered.id.as_str(),
-        };
+        let by = approver(&answered)?;
         let domain = self.question.domain().cloned();
         let authority = self.open.authority();
         let (approved, allowance) = if answered.approved_for_session {
@@ -63,6 +58,17 @@ impl PendingApproval {
         };
         Ok(ApprovedAction { approved, allowance, domain })
     }
+}
+
+/// Who approved a question; the agent's fault if nobody did.
+pub(super) fn approver(answered: &Approval) -> Result<Approver<'_>, Fault> {
+    if answered.state != ApprovalState::Approved {
+        return Err(refused(answered));
+    }
+    let (Some(operator), Some(channel)) = (&answered.decided_by, answered.channel) else {
+        return Err(Fault::new(ErrorCode::Internal, "an approval does not say who gave it"));
+    };
+    Ok(Approver { operator: operator.as_str(), channel: channel.as_str(), approval_id: answered.id.as_str() })
 }
 
 /// The agent's fault for a denied or expired question.

@@ -138,10 +138,15 @@ impl ApprovalStore {
         }
     }
 
+    /// The same as redacted text: it has the console's own address and an id of ours.
+    pub fn answer_instructions_text(&self, id: &ApprovalId) -> Redacted {
+        Redacted::outside_sessions(self.answer_instructions(id))
+    }
+
     /// Asks a question: stores, records and publishes it.
     pub async fn ask(&self, question: NewQuestion) -> Result<OpenQuestion, Fault> {
         let NewQuestion { kind, scope, session, session_name, card, screenshot, timeout } = question;
-        let timeout = timeout.unwrap_or(self.0.settings.timeout);
+        let timeout = timeout.unwrap_or_else(|| self.0.settings.timeout_of(card.rule.as_str()));
         let id = ApprovalId::random();
         self.reserve_slot(&id, &scope, &session, kind, screenshot)?;
         let asked_at = Timestamp::now();
@@ -186,9 +191,9 @@ impl ApprovalStore {
         if !verdict.fits(asked.kind) {
             return Err(Fault::outside_sessions(
                 ErrorCode::BadVerdict,
-                format!("{id} cannot be answered like that"),
+                format!("{id} does not take this answer"),
             )
-            .hint("An action is approved or denied; a paused session is resumed or ended."));
+            .hint("Approve or deny an action; resume or end a paused session."));
         }
         let for_session = verdict == Verdict::Approve { for_session: true };
         if for_session && asked.card.for_session.is_empty() {
@@ -196,7 +201,9 @@ impl ApprovalStore {
                 ErrorCode::BadVerdict,
                 format!("{id} can only be approved once"),
             )
-            .hint("What cannot be undone is asked for each time: approve it without \"for the session\"."));
+            .hint(
+                "What cannot be undone needs an approval each time. Approve it without \"for the session\".",
+            ));
         }
         let note = match &verdict {
             Verdict::Resume { note: Some(note) } | Verdict::DenyBecause(note) => {
@@ -238,6 +245,11 @@ impl ApprovalStore {
         Ok(())
     }
 
+    /// Closes a question because its action is no longer wanted. An answered one stays unchanged.
+    pub async fn withdraw(&self, id: &ApprovalId) -> Result<(), Fault> {
+        self.close(id, ApprovalState::Withdrawn).await
+    }
+
     /// Closes a question without an answer. An answered one stays unchanged.
     pub(super) async fn close(&self, id: &ApprovalId, state: ApprovalState) -> Result<(), Fault> {
         if let Some(closed) = self.0.storage.close_approval(id, state, Timestamp::now()).await? {
@@ -258,6 +270,14 @@ impl ApprovalStore {
     fn send_change(&self, id: &ApprovalId, state: ApprovalState) {
         // There may be no subscriber.
         drop(self.0.changes.send(ApprovalChange { id: id.clone(), state }));
+    }
+
+    /// The question of a session that an operator is looking at; guidance is not one.
+    pub fn open_question(&self, session: &SessionId) -> Option<ApprovalId> {
+        let slots = self.slots();
+        let mut open =
+            slots.iter().filter(|(_, slot)| slot.session == *session && slot.kind != ApprovalKind::Guidance);
+        open.next().map(|(id, _)| id.clone())
     }
 
     pub(super) fn authority(&self) -> &audit::ApprovalAuthority {
@@ -311,11 +331,8 @@ impl ApprovalStore {
         if found.state == ApprovalState::Expired
             || (found.state == ApprovalState::Waiting && found.expires_at <= now)
         {
-            return Ok(Fault::outside_sessions(
-                ErrorCode::ApprovalExpired,
-                format!("the time to answer {id} is over"),
-            )
-            .hint("It was denied. If it is wanted after all, the agent has to ask again."));
+            return Ok(Fault::outside_sessions(ErrorCode::ApprovalExpired, format!("{id} has expired"))
+                .hint("It counts as denied. To allow it after all, have the agent ask again."));
         }
         let by = found.decided_by.as_ref().map(|by| redacted!(" by {}", by)).unwrap_or_default();
         Ok(Fault::outside_sessions(
@@ -374,21 +391,32 @@ impl ApprovalStore {
 
 pub fn unknown(id: &str) -> Fault {
     Fault::outside_sessions(ErrorCode::UnknownApproval, format!("there is no request {:?}", sanitize(id)))
-        .hint("Look at the list of what waits; an id begins with ap-.")
+        .hint("List the waiting requests; an id begins with ap-.")
 }
 
 /// The fault of a call whose approval is still pending.
 pub fn pending(id: &ApprovalId, why: &'static str) -> Fault {
     Fault::new(ErrorCode::ApprovalPending { approval: id.to_string() }, why).hint(redacted!(
-        "Call browser_pending (session.pending over HTTP) with pending_id {} to get what came of it; do not try another way.",
+        "Call browser_pending (session.pending over HTTP) with pending_id {} to get the result. Do not try another way.",
         id
     ))
+}
+
+/// The fault of an action while an operator looks at another request of its session.
+pub fn question_open(id: &ApprovalId) -> Fault {
+    let why = "an operator is being asked about another step of this session, and what they were shown must stay as it is";
+    Fault::new(ErrorCode::QuestionOpen, why)
+        .hint(redacted!(
+            "Reading works meanwhile. Call browser_pending (session.pending over HTTP) with pending_id {} for the answer, then go on.",
+            id
+        ))
+        .retryable()
 }
 
 fn flood() -> Fault {
     Fault::new(
         ErrorCode::ApprovalFlood,
-        "this session has asked for too much in the last minute, so this is denied and nobody was asked",
+        "this session made too many approval requests in the last minute, so this one was denied without asking anybody",
     )
-    .hint("Do not try another way. Wait a minute, and then ask only for what the task needs.")
+    .hint("Do not try another way. Wait a minute, then ask only for what the task needs.")
 }

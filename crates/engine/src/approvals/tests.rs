@@ -16,7 +16,7 @@ fn log(folder: &Path) -> (Log, audit::ApprovalAuthority) {
 
 async fn store_in(folder: &Path, timeout: Duration) -> ApprovalStore {
     let storage = Storage::open(&folder.join("stockade.db")).await.unwrap();
-    let settings = ApprovalSettings { timeout, most_a_minute: 3 };
+    let settings = ApprovalSettings { timeout, most_a_minute: 3, rule_timeouts: Vec::new() };
     ApprovalStore::open(storage, log(folder), settings).await.unwrap()
 }
 
@@ -41,6 +41,7 @@ fn question(session: &str, kind: ApprovalKind) -> NewQuestion {
         mark: Some([1, 2, 3, 4]),
         irreversible: false,
         for_session: vec![CardFact::new("action", &"click".into())],
+        effect: None,
     };
     let screenshot = ApprovalScreenshot { bytes: bytes::Bytes::from_static(b"picture"), mime: "image/png" };
     NewQuestion {

@@ -11,18 +11,18 @@ use redact::Redacted;
 /// The fault of a log that cannot be written. Actions stop; reading continues.
 pub fn audit_fault(error: AuditError) -> Fault {
     if error.io().is_some_and(is_disk_full) {
-        return Fault::disk_full("cannot write the audit log, and nothing is done unrecorded");
+        return Fault::disk_full("cannot write the audit log, and no action is performed without a record");
     }
     if matches!(error, AuditError::Corrupt { .. }) {
-        return Fault::outside_sessions(ErrorCode::AuditCorrupt, format!("nothing is done unrecorded: {}", with_causes(&error))).hint(
-            "See what happened with `stockade audit verify`; then move the damaged chain's folder away, keep it, and restart.",
+        return Fault::outside_sessions(ErrorCode::AuditCorrupt, format!("no action is performed without a record: {}", with_causes(&error))).hint(
+            "Run `stockade audit verify` to see what happened. Then move the damaged chain's folder away, keep it, and restart.",
         );
     }
     Fault::outside_sessions(
         ErrorCode::AuditUnwritable,
-        format!("nothing is done unrecorded: {}", with_causes(&error)),
+        format!("no action is performed without a record: {}", with_causes(&error)),
     )
-    .hint("See that the audit folder in the state folder can be written; `stockade doctor` checks it.")
+    .hint("Check that the audit folder in the state folder is writable; `stockade doctor` tries it.")
     .retryable()
 }
 

@@ -45,7 +45,7 @@ struct FaultFields<'a> {
 }
 
 /// Hint for an internal error.
-const REPORT: &str = "Try again; if it stays, please report it, with the end of the log.";
+const REPORT: &str = "Try again. If it fails again, report it with the end of the log.";
 
 impl Fault {
     /// `message` is text of this program, or redacted.
@@ -77,7 +77,7 @@ impl Fault {
     /// A file that cannot be kept.
     pub fn unwritable(doing: impl fmt::Display, error: &io::Error) -> Fault {
         Fault::io(ErrorCode::StateUnwritable, doing, error)
-            .hint_if_none("See that this folder is one, that it can be written, and whose it is.")
+            .hint_if_none("Check that this is a folder, that this user owns it, and that it is writable.")
     }
 
     pub fn disk_full(doing: impl fmt::Display) -> Fault {
@@ -171,7 +171,7 @@ mod tests {
     use std::time::Duration;
 
     #[derive(Debug, thiserror::Error)]
-    #[error("cannot read the answer")]
+    #[error("cannot parse the answer")]
     struct Outer {
         source: io::Error,
     }
@@ -180,7 +180,7 @@ mod tests {
     fn a_fault_names_the_causes_once() {
         let fault =
             Fault::caused(ErrorCode::Internal, &Outer { source: io::Error::other("the line is dead") });
-        assert_eq!(fault.message, "cannot read the answer: the line is dead");
+        assert_eq!(fault.message, "cannot parse the answer: the line is dead");
     }
 
     #[test]

@@ -11,31 +11,35 @@ use crate::session::{EndFault, Session, Turn};
 use audit::ActionContext;
 use browser::TimeLimit;
 use error_code::ErrorCode;
-use policy::{Denial, Question};
+use policy::{Denial, ElementFacts, Question};
 use redact::Redacted;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 impl Gate {
-    /// Captures the page for the question. If that fails, the question has no screenshot.
+    /// Captures the page for the question.
     pub(super) async fn capture_for_question(
         &self,
         session: &Session,
         turn: &Turn<'_>,
         question: &Question,
     ) -> QuestionScreenshot {
+        self.capture_page(session, turn, question.facts().target.as_ref()).await
+    }
+
+    /// Captures the page with an element marked. If that fails, the question has no screenshot.
+    pub(super) async fn capture_page(
+        &self,
+        session: &Session,
+        turn: &Turn<'_>,
+        target: Option<&ElementFacts>,
+    ) -> QuestionScreenshot {
         if session.secrets.is_page_withheld() {
             return QuestionScreenshot::default();
         }
-        let mask = session.secrets.screenshot_mask();
-        let (target, format) = (question.facts().target.as_ref(), self.sessions.picture_format());
-        match turn
-            .active
-            .link
-            .browser
-            .recording_screenshot(target, format, &mask, TimeLimit::new(TIMEOUT))
-            .await
-        {
+        let (mask, format) = (session.secrets.screenshot_mask(), self.sessions.picture_format());
+        let limit = TimeLimit::new(TIMEOUT);
+        match turn.active.link.browser.recording_screenshot(target, format, &mask, limit).await {
             Ok(taken) => {
                 let image = ApprovalScreenshot { bytes: taken.image.bytes, mime: taken.image.format.mime() };
                 QuestionScreenshot { image: Some(image), mark: taken.mark }
@@ -121,8 +125,16 @@ impl Gate {
             Err(fault) => Err(fault),
             Ok(turn) => {
                 let start = ActionSource::Approved(Box::new(approved));
+                let number = session.action_number();
                 match self.run(&session, turn, &run, start, &CancellationToken::new()).await {
-                    RunOutcome::Finished(result) => result,
+                    RunOutcome::Finished(result) => {
+                        // What the approved action sends may need an answer of its own.
+                        match self.effect_of_action(&session, number, &run.reply_options).await {
+                            None => result,
+                            Some(Err(fault)) => Err(fault),
+                            Some(Ok(pending)) => pending.result(session.time_left()).await,
+                        }
+                    }
                     RunOutcome::NeedsApproval(..) => {
                         Err(Fault::new(ErrorCode::Internal, "an approved action was asked about again"))
                     }
@@ -154,6 +166,11 @@ impl Gate {
                 return Err(cancelled());
             }
         }
-        approval.into_result().await
+        let scope = approval.refusal_scope();
+        let result = approval.into_result().await;
+        if result.as_ref().is_err_and(|fault| fault.code == ErrorCode::DeniedByOperator) {
+            session.allowances.refuse(scope);
+        }
+        result
     }
 }

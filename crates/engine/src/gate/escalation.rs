@@ -5,9 +5,9 @@ use super::question_card::host;
 use crate::approvals::{ApprovalCard, ApprovalKind, ApprovalState, CardFact, NewQuestion, OpenQuestion};
 use crate::error::Fault;
 use crate::error::audit_fault;
-use crate::session::{EndReason, PageLocation, Session, Turn};
+use crate::session::{EndReason, PageLocation, PauseReason, Session, Turn};
 use audit::{Event, EventKind};
-use browser::{Outcome, RedactedOutcome, RedactedPageText};
+use browser::{RedactedOutcome, RedactedPageText};
 use error_code::ErrorCode;
 use policy::{Risk, RuleName};
 use redact::{Redacted, redacted};
@@ -28,34 +28,47 @@ impl Gate {
         self.log.append(&event).await.map_err(audit_fault)
     }
 
-    /// Withholds a reply in which a sealed secret was found: flags the session and alerts operators. From then on no
-    /// screenshot is given or recorded either, until a navigation leads to a page without one: what is split over elements
-    /// is found in text and not always in a picture.
+    /// Withholds a reply in which a sealed secret was found: flags the session and alerts operators. From then on nothing
+    /// of that document is shown: no text, because an edit takes a value apart until nothing recognizes it, and no picture,
+    /// because what is split over elements is found in text and not always in a picture. Another document is not concerned.
     pub(super) async fn withhold_sealed(
         &self,
         session: &Session,
         turn: &Turn<'_>,
         reply: Result<RedactedOutcome, Fault>,
     ) -> Result<RedactedOutcome, Fault> {
-        session.secrets.note_page(matches!(reply, Ok(Outcome::Navigated { .. })));
+        session.secrets.note_page(turn.active.link.browser.state().document);
         let is_found = session.secrets.take_found_sealed();
-        let is_picture = matches!(reply, Ok(Outcome::Screenshot(_)));
-        let is_withheld = is_found || (is_picture && session.secrets.is_page_withheld());
-        if !is_withheld {
-            return reply;
+        if !is_found && !session.secrets.is_page_withheld() {
+            return reply.map_err(|mut fault| {
+                fault.message = session.secrets.restore_supplied(fault.message);
+                fault.hint = session.secrets.restore_supplied(fault.hint);
+                fault
+            });
         }
         // The agent does not get this snapshot, so the next one is a full one.
         turn.active.link.browser.forget_last_shown();
         let code = ErrorCode::SecretWithheld;
-        session.flag(code.name());
-        let event = Event::new(EventKind::Alert, session.event_subject()).result(code.name());
-        tracing::error!(session = %session.id, code = code.name(), "a sealed secret was found in the browser");
-        self.log.append(&event).await.map_err(audit_fault)?;
-        let message = "the reply is withheld: it held a secret of this login that must not be in the browser";
-        Err(Fault::new(code, message).hint(
-            "Whatever you asked for may have been done. Do not try to read this again: the operator has been alerted \
-             and has to look at it. Go on with another page, or stop here.",
-        ))
+        if is_found {
+            session.flag(code.name());
+            let event = Event::new(EventKind::Alert, session.event_subject()).result(code.name());
+            tracing::error!(session = %session.id, code = code.name(), "a sealed secret was found in the browser");
+            self.log.append(&event).await.map_err(audit_fault)?;
+        }
+        let hint = "Whatever you asked for may have been done. Do not try to read this page again: the operator has been \
+                    alerted and has to look at it. Go on with another page, or stop here.";
+        match reply {
+            // What failed may be said, without what the page says about it.
+            Err(fault) if !is_found => {
+                let message =
+                    "this failed; the details are withheld, because the page holds a secret of this login";
+                Err(Fault { message: message.into(), hint: hint.into(), ..fault })
+            }
+            _ => {
+                let message = "the reply is withheld: the page holds a secret of this login that must not be in the browser";
+                Err(Fault::new(code, message).hint(hint))
+            }
+        }
     }
 
     /// Counts consecutive failures. At the limit the session pauses and asks for guidance.
@@ -73,10 +86,10 @@ impl Gate {
         if session.failed(&fault.code) < self.pause_after {
             return;
         }
-        match self.pause(session, location).await {
+        match self.ask_for_guidance(session, location, PauseReason::Failures).await {
             Ok(waiting) => {
                 let id = waiting.approval().id.clone();
-                session.pause(id.clone());
+                session.pause(id.clone(), PauseReason::Failures);
                 tokio::spawn(self.clone().guide(session.clone(), waiting));
                 fault.hint = redacted!(
                     "{} Several actions in a row have failed, so the session now waits for a person's guidance: \
@@ -104,14 +117,56 @@ impl Gate {
         session.check_running()
     }
 
-    async fn pause(&self, session: &Session, location: &PageLocation) -> Result<OpenQuestion, Fault> {
-        let because = session.failures().iter().map(|code| CardFact::new("failed with", code)).collect();
+    /// Halts a session whose agent typed a credential, until a person resumes or ends it.
+    pub(super) async fn halt_for_credential(&self, session: &Arc<Session>) {
+        let location = session.last_location();
+        match self.ask_for_guidance(session, &location, PauseReason::CredentialTyped).await {
+            Ok(waiting) => {
+                session.pause(waiting.approval().id.clone(), PauseReason::CredentialTyped);
+                tokio::spawn(self.clone().guide(session.clone(), waiting));
+            }
+            Err(problem) => {
+                tracing::warn!(%problem, session = %session.id, "nobody could be asked about a typed credential");
+            }
+        }
+    }
+
+    async fn ask_for_guidance(
+        &self,
+        session: &Session,
+        location: &PageLocation,
+        reason: PauseReason,
+    ) -> Result<OpenQuestion, Fault> {
+        let (action, risk, rule, description, timeout) = match reason {
+            PauseReason::Failures => (
+                "go on after failures",
+                Risk::Medium,
+                "escalation.failures",
+                "several actions in a row have failed, and the session is paused",
+                // As for any question. The pause is lifted when it expires.
+                None,
+            ),
+            PauseReason::CredentialTyped => (
+                "go on after a credential was typed",
+                Risk::Critical,
+                "escalation.credential",
+                "the agent tried to type a credential; it was refused, and the session is halted",
+                // Nothing lifts it but an answer or the end of the session.
+                Some(session.time_left()),
+            ),
+        };
+        let because = match reason {
+            PauseReason::Failures => {
+                session.failures().iter().map(|code| CardFact::new("failed with", code)).collect()
+            }
+            PauseReason::CredentialTyped => Vec::new(),
+        };
         let card = ApprovalCard {
             tool: "".into(),
-            action: "go on after failures".into(),
-            risk: Risk::Medium,
-            rule: "escalation.failures".into(),
-            description: "several actions in a row have failed, and the session is paused".into(),
+            action: action.into(),
+            risk,
+            rule: rule.into(),
+            description: description.into(),
             because,
             domain: location.url.transform(host),
             url: RedactedPageText::new(&location.url),
@@ -120,6 +175,7 @@ impl Gate {
             mark: None,
             irreversible: false,
             for_session: Vec::new(),
+            effect: None,
         };
         let question = NewQuestion {
             kind: ApprovalKind::Guidance,
@@ -128,8 +184,7 @@ impl Gate {
             session_name: session.name.clone(),
             card,
             screenshot: None,
-            // As for any question. The pause is lifted when it expires.
-            timeout: None,
+            timeout,
         };
         self.approvals.ask(question).await
     }

@@ -5,13 +5,14 @@ use super::recording::ScreenshotPlan;
 use super::{ActionRun, GRACE, Gate, cancelled};
 use crate::error::Fault;
 use crate::error::audit_fault;
-use crate::session::{EndReason, Session, StoredImage, Turn};
+use crate::session::{EndReason, Session, StoredImage, Turn, denied_before};
 use audit::{ActionContext, Approved, Authorization, Intent, Permitted, StoredScreenshot};
 use browser::{BrowserError, Outcome, ReplyOptions, TimeLimit};
 use error_code::ErrorCode;
 use policy::{Action, Decision, Facts, Question};
 use redact::{Redacted, redacted};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -102,22 +103,33 @@ async fn interruption(
     }
 }
 
+/// Performs the action. If a request of it is held meanwhile, its responses are not waited for.
 async fn perform(
-    turn: &mut Turn<'_>,
+    session: &Session,
+    turn: &Turn<'_>,
     permitted: Permitted,
     reply_options: &ReplyOptions,
     limit: TimeLimit,
 ) -> Result<Outcome, ActionFailure> {
-    let performed = turn.active.link.browser.perform_within(permitted, reply_options, limit);
-    performed.await.map_err(ActionFailure::Browser)
+    let browser = &turn.active.link.browser;
+    let performed = browser.perform_within(permitted, reply_options, limit);
+    tokio::pin!(performed);
+    let done = tokio::select! {
+        done = &mut performed => done,
+        () = session.effect_held() => {
+            browser.set_held(true);
+            performed.await
+        }
+    };
+    done.map_err(ActionFailure::Browser)
 }
 
 fn timed_out(action: &'static str, limit: Duration) -> Fault {
     Fault::new(
         ErrorCode::BrowserActionTimeout { action: action.to_owned(), limit },
-        redacted!("{} was not done after {} s", action, limit.as_secs_f64()),
+        redacted!("{} did not finish within {} s", action, limit.as_secs_f64()),
     )
-    .hint("Read the page to see how far it came, then try again or give it more time.")
+    .hint("Read the page to see what happened, then try again or raise timeout_seconds.")
     .retryable()
 }
 
@@ -125,7 +137,7 @@ impl Gate {
     /// Runs the steps of one action in order. Each step is a method below.
     pub(super) async fn execute(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         turn: &mut Turn<'_>,
         run: &ActionRun,
         source: ActionSource,
@@ -144,6 +156,7 @@ impl Gate {
             session.secrets.note_supplied(action);
         }
         self.collect_site_secrets(session, turn).await.map_err(ActionFailure::Browser)?;
+        self.announce_navigation(session, turn, action);
         let subject = session.event_subject();
         let redact = |text: &str| session.typed_text.redact(text);
         let mut context = ActionContext {
@@ -174,14 +187,21 @@ impl Gate {
                 failure = &mut interrupted => return Err(failure),
             };
         }
+        let cause = (authorization.action().clone(), authorization.facts().clone());
         let recorded = self.log.intend(authorization, context).await;
         let (permitted, intent) = recorded.map_err(|error| ActionFailure::Fault(audit_fault(error)))?;
         let started = Instant::now();
         session.attribute_egress();
+        if !run.is_read_only {
+            session.begin_effects(&cause.0, &cause.1);
+        }
         let result = tokio::select! {
-            result = perform(turn, permitted, &run.reply_options, limit) => result,
+            result = perform(session, turn, permitted, &run.reply_options, limit) => result,
             failure = &mut interrupted => Err(failure),
         };
+        if !run.is_read_only {
+            session.end_effects();
+        }
         let duration = started.elapsed();
         let result = self.collect_after_perform(session, turn, result, was_approved).await;
         let (result, screenshot) = self.capture_after(session, turn, result, plan, details).await;
@@ -217,7 +237,7 @@ impl Gate {
     /// Decides on a new action, or checks that an approved one still matches the page.
     async fn authorize(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         context: &ActionContext<'_>,
         source: ActionSource,
         facts: Facts,
@@ -236,14 +256,20 @@ impl Gate {
 
     async fn decide(
         &self,
-        session: &Session,
+        session: &Arc<Session>,
         context: &ActionContext<'_>,
         action: Action,
         facts: Facts,
     ) -> Result<DecisionOutcome, ActionFailure> {
         let request = (action.clone(), facts.clone());
-        match self.policy.decide(action, facts, &session.policy_context()) {
+        let context_of_session = session.policy_context(&facts);
+        match self.policy.decide(action, facts, &context_of_session) {
             Decision::Allow(permit) => Ok(DecisionOutcome::Authorized(permit.into())),
+            Decision::Ask(question) if session.allowances.is_refused(&question) => {
+                let code = Redacted::from_safe(&ErrorCode::DeniedByOperator);
+                self.log.not_performed(context, &request.0, request.1.page_url, &code);
+                Err(ActionFailure::Fault(denied_before()))
+            }
             Decision::Ask(question) => match session.allowances.approve(question) {
                 Ok(approved) => approved
                     .recheck(request.1)
@@ -268,6 +294,15 @@ impl Gate {
                     self.alert(session, denial.code.name(), &denial.rule)
                         .await
                         .map_err(ActionFailure::Fault)?;
+                    // What merely looks random may be an order number, and a card signs nobody in.
+                    let is_certain = |text: &&str| {
+                        use policy::credential::{CredentialKind, detect};
+                        detect(text)
+                            .is_some_and(|it| !matches!(it, CredentialKind::Random | CredentialKind::Card))
+                    };
+                    if self.halts_on_credentials && request.0.sent_texts().iter().any(is_certain) {
+                        self.halt_for_credential(session).await;
+                    }
                 }
                 let message = session.redact(&denial.message);
                 Err(ActionFailure::Fault(Fault::new(denial.code, message).hint(denial.hint)))
@@ -302,7 +337,7 @@ impl Gate {
         plan: ScreenshotPlan,
         details: &mut ReplyDetails,
     ) -> (Result<Outcome, ActionFailure>, Option<StoredScreenshot>) {
-        session.secrets.note_page(matches!(result, Ok(Outcome::Navigated { .. })));
+        session.secrets.note_page(turn.active.link.browser.state().document);
         match (plan, result) {
             (ScreenshotPlan::BeforeAndAfter, result) => (result, self.capture_if_alive(session, turn).await),
             (ScreenshotPlan::Requested { shot, target }, Ok(outcome)) => {
@@ -364,7 +399,7 @@ fn refuse_placeholder(session: &Session, action: &Action) -> Result<(), ActionFa
         "the text contains a placeholder: what the browser holds in place of one of the session's secrets";
     Err(ActionFailure::Fault(
         Fault::new(ErrorCode::PlaceholderTyped, message)
-            .hint("Leave it out. The site gets the real value by itself where it belongs."),
+            .hint("Leave it out. Stockade sends the real value to the site where it belongs."),
     ))
 }
 
@@ -373,9 +408,9 @@ fn void(what: Redacted) -> Fault {
     Fault::new(
         ErrorCode::ApprovalVoid,
         redacted!(
-            "the operator said yes, but the page has changed since they were asked, so nothing was done: {}",
+            "the operator approved, but the page has changed since the request, so nothing was done: {}",
             what
         ),
     )
-    .hint("Read the page. If it is still what you want, do it again: the operator is asked about what is there now.")
+    .hint("Read the page. If you still want it, repeat the action: the operator is then asked about the page as it is now.")
 }

@@ -4,6 +4,8 @@
 //! entry point; `execute` has the steps that need the browser.
 
 mod approval_wait;
+mod effect_card;
+mod effect_questions;
 mod escalation;
 mod execute;
 mod pending;
@@ -13,7 +15,7 @@ mod site_secrets;
 
 pub use pending::{PendingAction, PendingActions};
 
-use crate::approvals::{Approval, ApprovalStore, PendingApproval};
+use crate::approvals::{Approval, ApprovalId, ApprovalStore, PendingApproval};
 use crate::error::Fault;
 use crate::session::{
     EndFault, EndReason, HistoryEntry, OpenRequest, PageLocation, Registry, Session, StoredImage, Turn,
@@ -24,7 +26,7 @@ use execute::{ActionFailure, ActionSource, ExecuteOutcome, ReplyDetails};
 use jiff::Timestamp;
 use policy::{Action, Policy, Question, Scope};
 use question_card::QuestionScreenshot;
-use redact::Redacted;
+use redact::{Redacted, redacted};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
@@ -47,6 +49,17 @@ pub struct Gate {
     pub pending_actions: PendingActions,
     /// Number of consecutive failures after which a session pauses for guidance; 0 turns this off.
     pause_after: u32,
+    /// Whether a session whose agent types a credential waits for a person.
+    halts_on_credentials: bool,
+}
+
+/// How a gate supervises sessions.
+#[derive(Clone, Copy, Debug)]
+pub struct Supervision {
+    /// Number of consecutive failures after which a session pauses for guidance; 0 turns this off.
+    pub pause_after: u32,
+    /// Whether a session whose agent types a credential waits for a person.
+    pub halts_on_credentials: bool,
 }
 
 /// An action and the options of its call.
@@ -98,13 +111,19 @@ impl Gate {
         log: audit::Log,
         sessions: Arc<Registry>,
         approvals: ApprovalStore,
-        pause_after: u32,
+        supervision: Supervision,
     ) -> Gate {
-        Gate { policy, log, sessions, approvals, pending_actions: PendingActions::default(), pause_after }
+        let Supervision { pause_after, halts_on_credentials } = supervision;
+        let pending_actions = PendingActions::default();
+        Gate { policy, log, sessions, approvals, pending_actions, pause_after, halts_on_credentials }
     }
 
     pub async fn open(&self, scope: &Scope, request: OpenRequest) -> Result<Arc<Session>, Fault> {
-        self.sessions.open(scope, request).await
+        let session = self.sessions.open(scope, request).await?;
+        if let Some(held) = session.take_held_effects() {
+            tokio::spawn(self.clone().ask_about_effects(session.clone(), held));
+        }
+        Ok(session)
     }
 
     /// Runs one action through the pipeline.
@@ -116,7 +135,7 @@ impl Gate {
         cancel: &CancellationToken,
     ) -> Result<Reply, Fault> {
         let session = self.sessions.find(scope, session)?;
-        let ActionRequest { action, reply_options, timeout, approval_wait, asked, abandoned } = request;
+        let ActionRequest { mut action, reply_options, timeout, approval_wait, asked, abandoned } = request;
         let limit = timeout.unwrap_or_else(|| self.sessions.action_timeout()).min(LONGEST_ACTION);
         let run = ActionRun {
             name: action.name(),
@@ -133,10 +152,29 @@ impl Gate {
         };
         if !run.is_read_only {
             self.check_running(&session).await?;
+            self.check_no_open_question(&session).await?;
         }
         session.spend_action()?;
+        let number = session.action_number();
+        session.secrets.replace_guesses(&mut action);
         match self.run(&session, turn, &run, ActionSource::New(action), cancel).await {
-            RunOutcome::Finished(result) => result,
+            RunOutcome::Finished(result) if run.is_read_only => result,
+            RunOutcome::Finished(result) => {
+                match self.effect_of_action(&session, number, &run.reply_options).await {
+                    None => result,
+                    Some(Err(fault)) => Err(fault),
+                    Some(Ok(pending)) => {
+                        if let Some(asked) = asked {
+                            asked.send_replace(self.approvals.find(&pending.id).await?);
+                        }
+                        let result = tokio::select! {
+                            () = cancel.cancelled() => Err(cancelled()),
+                            result = pending.result(approval_wait) => result,
+                        };
+                        result.map_err(|fault| self.say_where_to_answer(fault, &pending.id))
+                    }
+                }
+            }
             RunOutcome::NeedsApproval(question, shown) => {
                 let waiting = match self.ask(&session, &question, shown).await {
                     Ok(waiting) => waiting,
@@ -154,13 +192,24 @@ impl Gate {
                     PendingApproval::new(waiting, *question),
                     abandoned,
                 );
-                tokio::select! {
+                let id = pending.id.clone();
+                let result = tokio::select! {
                     // A disconnected caller can still fetch the result.
                     () = cancel.cancelled() => Err(cancelled()),
                     result = pending.result(approval_wait) => result,
-                }
+                };
+                result.map_err(|fault| self.say_where_to_answer(fault, &id))
             }
         }
+    }
+
+    /// Adds to `approval_pending` where a person answers: many clients show nothing but the text of a reply.
+    fn say_where_to_answer(&self, mut fault: Fault, id: &ApprovalId) -> Fault {
+        if matches!(fault.code, ErrorCode::ApprovalPending { .. }) {
+            let place = self.approvals.answer_instructions_text(id);
+            fault.message = redacted!("{}. Tell the person, {}", fault.message, place);
+        }
+        fault
     }
 
     /// Executes the action while holding the turn, then settles failures, pauses and endings before releasing it.
@@ -182,7 +231,7 @@ impl Gate {
         };
         let failed = done.as_ref().is_err_and(ActionFailure::counts);
         let (done, end) = self.settle(session, &mut turn, done).await;
-        let done = done.map(|outcome| outcome.redact(&|text| session.secrets.redact_owned(text)));
+        let done = done.map(|outcome| outcome.redact(&|text| session.secrets.redact_reply(text)));
         let mut done = self.withhold_sealed(session, &turn, done).await;
         if cancel.is_cancelled() {
             turn.active.link.browser.forget_last_shown();

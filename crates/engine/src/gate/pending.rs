@@ -82,5 +82,5 @@ impl PendingAction {
 }
 
 fn lost() -> Fault {
-    Fault::new(ErrorCode::Internal, "what came of the action is lost")
+    Fault::new(ErrorCode::Internal, "the result of the action is lost")
 }

@@ -43,6 +43,7 @@ pub fn new_question(session: &Session, question: &Question, screenshot: Question
             Some(scope) => scope.facts().map(|(name, value)| fact(name, value)).collect(),
             None => Vec::new(),
         },
+        effect: None,
     };
     NewQuestion {
         kind: if question.domain().is_some() { ApprovalKind::Domain } else { ApprovalKind::Action },
@@ -55,7 +56,7 @@ pub fn new_question(session: &Session, question: &Question, screenshot: Question
     }
 }
 
-fn element_card(
+pub fn element_card(
     action: &Action,
     element: &ElementFacts,
     page: &impl Fn(&str) -> RedactedPageText,
@@ -96,7 +97,7 @@ fn describe_input(question: &Question) -> Option<String> {
 }
 
 /// Describes the action without any text of the page or the agent.
-fn describe_action(action: &Action) -> Redacted {
+pub fn describe_action(action: &Action) -> Redacted {
     match action {
         Action::Navigate(_) => "go to an address".into(),
         Action::Click(click) => {

@@ -9,7 +9,7 @@ use crate::session::{Session, Turn};
 use audit::{Event, EventKind};
 use browser::{BrowserError, Content, Outcome, TimeLimit};
 use jiff::Timestamp;
-use policy::Origin;
+use policy::{Action, Origin};
 use redact::redacted;
 use std::time::Duration;
 use url::Url;
@@ -32,15 +32,17 @@ impl Gate {
             released.logins.iter().map(|login| login.credential.origin.clone()).collect();
         let mut found =
             turn.active.link.browser.collect_site_issued_secrets(&origins, TimeLimit::new(TIMEOUT)).await?;
-        site_issued::unseal(released, &mut found);
+        session.secrets.seal(site_issued::unseal(released, &mut found));
         if found.missed {
             tracing::warn!(session = %session.id, "not all secrets that sites issued could be collected");
         }
-        if !session.secrets.add_issued(site_issued::secrets(&found)) {
-            return Ok(());
-        }
+        session.secrets.add_issued(site_issued::secrets(&found));
         for (number, cookies) in site_issued::rotated(released, &found) {
             let Some(login) = released.logins.get(number) else { continue };
+            let values = cookies.iter().map(|cookie| cookie.value.text.duplicate()).collect();
+            if !session.secrets.note_rotation(number, values) {
+                continue;
+            }
             let (tenant, domain) = (&session.scope.tenant, &login.credential.domain);
             let store = &self.sessions.logins().store;
             let stored = store.keep_rotated(tenant, &login.id, domain, cookies, Timestamp::now()).await;
@@ -50,6 +52,18 @@ impl Gate {
             }
         }
         Ok(())
+    }
+
+    /// Tells the proxy that a navigation is the agent's: over plain HTTP nothing else does.
+    pub(super) fn announce_navigation(&self, session: &Session, turn: &Turn<'_>, action: &Action) {
+        let Some(released) = &session.login else { return };
+        let seal = &released.sealed.seal;
+        match action {
+            Action::Navigate(navigate) => seal.announce_navigation(navigate.url.as_str()),
+            Action::Reload => seal.announce_navigation(&turn.active.link.browser.state().url),
+            Action::Back | Action::Forward => seal.announce_history(),
+            _ => {}
+        }
     }
 
     /// Fails with `credential_expired` the first time that a page shows the session as signed out.

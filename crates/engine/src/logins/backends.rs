@@ -151,7 +151,7 @@ fn kv_secret(
             what: "vault.wrapped",
             reason: "a wrapping token is good once, and that once is the server's".to_owned(),
         })
-        .hint("Ask the running server: GET /operator/credentials. Or look with the vault's own tools.")));
+        .hint("Ask the running server (GET /operator/credentials), or use the vault's own tools.")));
     }
     match (file, server.wrapped) {
         (Some(file), false) => Some(Ok(KvSecret::File(PathBuf::from(file)))),
@@ -192,10 +192,10 @@ pub fn read_secret(file: &Path, what: &'static str) -> Result<Secret, Fault> {
     let about = handle.metadata().map_err(unreadable)?;
     let ours = about.uid() == rustix::process::geteuid().as_raw() || about.uid() == 0;
     if about.mode() & 0o077 != 0 || !ours {
-        return Err(bad("others may read this secret; its mode is to be 0600".to_owned()).into());
+        return Err(bad("other users can read this secret; set its mode to 0600".to_owned()).into());
     }
     if !about.is_file() || about.len() > LONGEST_SECRET {
-        return Err(bad("this is no file with a secret".to_owned()).into());
+        return Err(bad("this is not a file with a secret".to_owned()).into());
     }
     let mut text = Zeroizing::new(String::with_capacity(LONGEST_SECRET as usize));
     handle.take(LONGEST_SECRET).read_to_string(&mut text).map_err(unreadable)?;

@@ -48,7 +48,8 @@ impl Logins {
         self.check_credentials(&request).await?;
         let (token, grant) = self.grants.issue(request, Timestamp::now()).await?;
         let uses = if grant.single_use { "once" } else { "any number of times" };
-        let detail = format!("{}, {uses}, until {:.0}", describe(&grant), grant.expires_at);
+        let access = grant.access.as_str();
+        let detail = format!("{}, access {access}, {uses}, until {:.0}", describe(&grant), grant.expires_at);
         if let Err(fault) = context.record(EventKind::GrantIssued, &detail).await {
             self.grants.revoke(&grant.tenant, &grant.jti, Timestamp::now()).await?;
             return Err(fault);
@@ -68,8 +69,7 @@ impl Logins {
             };
             if !known.iter().any(is_for_it) {
                 return Err(Fault::from(VaultError::UnknownCredential { id: host.to_string() }).hint(
-                    "A grant needs a stored login: `stockade credential put` or `import` for this host first; \
-                     `stockade credential list` shows what is there.",
+                    "Store a login for this host first, with `stockade credential put` or `import`; `stockade credential list` shows what is stored.",
                 ));
             }
         }
@@ -200,12 +200,13 @@ fn describe(grant: &Grant) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::logins::LoginRequest;
     use crate::settings::{
-        Anchor, Audit, Credentials, KvLogin, KvServer, PictureFormat, Seconds, Size, Sops, StoreSettings,
-        VaultBackend,
+        Anchor, Audit, Credentials, KvLogin, KvServer, PictureFormat, Seconds, Size, Sops, StandingGrant,
+        StoreSettings, VaultBackend,
     };
     use crate::state::State;
-    use policy::Name;
+    use policy::{Access, Name};
     use vault::{GrantedHost, Issuer};
 
     struct Settings {
@@ -269,6 +270,7 @@ mod tests {
             hosts: vec![GrantedHost::parse("github.com").unwrap()],
             lifetime: Some(Duration::from_secs(60)),
             single_use: true,
+            access: policy::Access::Write,
         }
     }
 
@@ -291,6 +293,44 @@ mod tests {
         assert!(lines.contains("grant_issued") && lines.contains("grants_collected"), "{lines}");
         assert!(lines.contains(&grant.jti) && lines.contains("\"ada\""), "{lines}");
         assert!(!lines.contains(token.expose_secret()), "{lines}");
+    }
+
+    #[tokio::test]
+    async fn a_session_may_ask_for_less_access_than_was_granted_and_the_strictest_standing_grant_counts() {
+        let (_folder, state, mut config) = fixture();
+        let scope = crate::storage::default_scope().unwrap();
+        let standing = |host: &str, access| StandingGrant {
+            tenant: scope.tenant.clone(),
+            actor: scope.actor.clone(),
+            hosts: vec![GrantedHost::parse(host).unwrap()],
+            access,
+        };
+        config.credentials.standing =
+            vec![standing("a.test", Access::Full), standing("b.test", Access::Read)];
+        let logins = Logins::open(&config.credentials, &state).unwrap();
+        let host = |name: &str| vault::Host::parse(name).unwrap();
+        for (hosts, expected) in [
+            (vec![host("a.test")], Access::Full),
+            (vec![host("b.test")], Access::Read),
+            (vec![], Access::Read),
+            (vec![host("a.test"), host("b.test")], Access::Read),
+        ] {
+            let request = LoginRequest { hosts, ..LoginRequest::default() };
+            assert_eq!(logins.consume(&scope, &request).await.unwrap().access(), expected);
+        }
+        let wanted = GrantRequest { access: Access::Write, ..request(&scope.tenant) };
+        let (token, _) = logins.grants.issue(wanted, Timestamp::now()).await.unwrap();
+        let ask = |access| LoginRequest {
+            grant: Some(redact::Secret::new(token.expose_secret().to_owned())),
+            access: Some(access),
+            ..LoginRequest::default()
+        };
+        let fault = logins.consume(&scope, &ask(Access::Full)).await.err().unwrap();
+        assert_eq!(fault.code, ErrorCode::BadArguments, "{fault}");
+        // That did not use it up.
+        logins.consume(&scope, &ask(Access::Read)).await.unwrap();
+        let fault = logins.consume(&scope, &ask(Access::Read)).await.err().unwrap();
+        assert_eq!(fault.code, ErrorCode::GrantConsumed);
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 mod backends;
 mod credential_admin;
 pub mod grant_view;
+mod guesses;
 mod places;
 mod redeem;
 mod sealing;

@@ -5,8 +5,8 @@ use super::sealing::SealedLogins;
 use crate::error::Fault;
 use error_code::ErrorCode;
 use jiff::Timestamp;
-use policy::{DomainPattern, Endpoint, Name, Scope, WebScheme};
-use redact::Secret;
+use policy::{Access, DomainPattern, Endpoint, Name, Scope, WebScheme};
+use redact::{Secret, redacted};
 use std::time::Duration;
 use vault::{
     ConsumedGrant, Credential, CredentialId, GrantRequest, GrantToken, GrantedHost, Host, Issuer, VaultError,
@@ -26,11 +26,14 @@ pub struct LoginRequest {
     pub hosts: Vec<Host>,
     /// Credentials by id, where the id is not the host.
     pub credentials: Vec<CredentialId>,
+    /// Less access than was granted; what was granted if absent.
+    pub access: Option<Access>,
 }
 
 /// Credentials that a grant released. They are injected before the agent can use the browser, and again after a restart.
 pub struct ReleasedCredentials {
     grant: ConsumedGrant,
+    access: Access,
     pub logins: Vec<Login>,
     /// The placeholders of the sealed ones, the same for every browser of the session.
     pub sealed: SealedLogins,
@@ -53,6 +56,23 @@ impl ReleasedCredentials {
     pub fn hosts(&self) -> &[GrantedHost] {
         self.grant.hosts()
     }
+
+    /// What the session may do on the granted sites without asking: what was granted, or the less that the agent asked
+    /// for.
+    pub fn access(&self) -> Access {
+        self.access
+    }
+
+    /// The origins whose traffic the egress proxy does not read, by their credentials' `intercept: false`.
+    pub fn unintercepted(&self) -> impl Iterator<Item = &Login> {
+        self.logins.iter().filter(|login| !login.credential.is_intercepted)
+    }
+}
+
+/// The narrower of two accesses.
+fn narrower(one: Access, other: Access) -> Access {
+    let is_within = Access::ALL.into_iter().find(|access| *access == one || *access == other);
+    is_within.unwrap_or(Access::Read)
 }
 
 /// The granted sites as patterns with scheme and port, for the policy and the proxy: a cookie knows neither, so a server
@@ -93,7 +113,16 @@ impl Logins {
             }
         };
         let (token, now) = (token.expose_secret(), Timestamp::now());
-        Ok(with_timeout(self.grants.consume(token, &scope.tenant, &request.hosts, now), TIMEOUT).await?)
+        let consumed = self.grants.consume(token, &scope.tenant, &request.hosts, now);
+        let grant = with_timeout(consumed, TIMEOUT).await?;
+        let granted = grant.access();
+        match request.access {
+            Some(asked) if narrower(asked, granted) != asked => {
+                self.restore_grant(grant).await;
+                Err(too_much_access(asked, granted))
+            }
+            _ => Ok(grant),
+        }
     }
 
     /// The login that a standing grant of this agent offers for a host, if there is one.
@@ -113,7 +142,8 @@ impl Logins {
         match self.open_credentials(&grant, request).await {
             Ok(logins) => {
                 let sealed = SealedLogins::new(&logins, grant.hosts(), Timestamp::now());
-                Ok(ReleasedCredentials { grant, logins, sealed })
+                let access = request.access.map_or(grant.access(), |asked| narrower(asked, grant.access()));
+                Ok(ReleasedCredentials { grant, access, logins, sealed })
             }
             Err(fault) => {
                 self.restore_grant(grant).await;
@@ -125,10 +155,18 @@ impl Logins {
     /// Issues a grant from the agent's standing grants, for the requested hosts or for all.
     async fn issue_policy_grant(&self, scope: &Scope, hosts: &[Host]) -> Result<GrantToken, Fault> {
         let own = self.standing.iter().filter(|one| one.tenant == scope.tenant && one.actor == scope.actor);
-        let all: Vec<GrantedHost> = own.flat_map(|one| one.hosts.iter().cloned()).collect();
         let is_wanted =
             |granted: &GrantedHost| hosts.is_empty() || hosts.iter().any(|host| granted.covers(host));
-        let granted: Vec<GrantedHost> = all.into_iter().filter(is_wanted).collect();
+        let mut granted = Vec::new();
+        // Of several standing grants the strictest decides: one session has one access.
+        let mut access = Access::Full;
+        for one in own {
+            let wanted: Vec<GrantedHost> = one.hosts.iter().filter(|host| is_wanted(host)).cloned().collect();
+            if !wanted.is_empty() {
+                access = narrower(access, one.access);
+                granted.extend(wanted);
+            }
+        }
         let is_covered = |host: &Host| granted.iter().any(|granted| granted.covers(host));
         if granted.is_empty() || !hosts.iter().all(is_covered) {
             return Err(grant_required());
@@ -142,6 +180,7 @@ impl Logins {
             hosts: granted,
             lifetime: Some(POLICY_GRANT_LIFETIME),
             single_use: true,
+            access,
         };
         Ok(with_timeout(self.grants.issue(request, Timestamp::now()), TIMEOUT).await?.0)
     }
@@ -204,6 +243,12 @@ fn ids(grant: &ConsumedGrant, request: &LoginRequest) -> Result<Vec<CredentialId
     ids.sort();
     ids.dedup();
     Ok(ids)
+}
+
+fn too_much_access(asked: Access, granted: Access) -> Fault {
+    let message = redacted!("access: the grant is for {}, and {} is more", granted.as_str(), asked.as_str());
+    Fault::new(ErrorCode::BadArguments, message)
+        .hint("Leave `access` out to get what was granted, or ask the operator for a grant with more.")
 }
 
 fn grant_required() -> Fault {

@@ -18,6 +18,8 @@ pub struct SealedLogins {
     pub seal: Arc<Seal>,
     /// In the order of the logins; none for a login that is not sealed.
     placeholders: Vec<Option<LoginPlaceholders>>,
+    /// Whether the proxy reads the traffic of any granted origin.
+    pub is_intercepting: bool,
 }
 
 /// Placeholders in the order of the credential's own lists; none for a value that is no secret.
@@ -36,8 +38,12 @@ impl SealedLogins {
         let mut table = PlaceholderTable::default();
         let mut sealed = Vec::new();
         let mut placeholders = Vec::new();
+        let mut intercepted = Vec::new();
         for login in logins {
             if !login.credential.is_sealed {
+                if login.credential.is_intercepted {
+                    intercepted.push(scope(&login.credential, granted));
+                }
                 placeholders.push(None);
                 continue;
             }
@@ -46,14 +52,15 @@ impl SealedLogins {
             placeholders.push(Some(of_login));
         }
         table.wipe();
-        SealedLogins { seal: Seal::new(sealed), placeholders }
+        let is_intercepting = !sealed.is_empty() || !intercepted.is_empty();
+        SealedLogins { seal: Seal::with_intercepted(sealed, intercepted), placeholders, is_intercepting }
     }
 
     pub fn of_login(&self, number: usize) -> Option<&LoginPlaceholders> {
         self.placeholders.get(number)?.as_ref()
     }
 
-    /// Whether the proxy has to seal anything for this session.
+    /// Whether the browser holds a placeholder, so that it is of no use without the proxy.
     pub fn is_needed(&self) -> bool {
         self.placeholders.iter().any(Option::is_some)
     }

@@ -1,17 +1,18 @@
 //! The secrets of a signed-in session: the injected ones, the sealed ones, and those that its sites issued later.
 //!
-//! Sealed secrets are not in the browser. One that is found in a text of the session is noted, and the gate withholds the
-//! reply. Text that the agent supplied itself never counts: a reply that differs for the right text confirms a guess.
+//! Sealed secrets are not in the browser. One that is found in a text of the session is noted, and the gate withholds
+//! every reply about that document. One that the agent supplies does not get there: see `guesses`.
 
+use super::guesses::{Guesses, shapes};
 use super::redeem::ReleasedCredentials;
-use super::site_issued;
 use browser::{MaskSecrets, ScreenshotMask, TextRedactor};
-use policy::{Action, Key};
+use egress::Seal;
+use policy::{Action, Document, Key};
 use redact::{JoinedFragments, MASK, Redacted, Redactor, SHORTEST_COMPARED, Secret};
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// Limits on remembered site-issued values: their number and total bytes. The oldest are dropped first; sites have
 /// usually replaced them by then. The redactor needs about a hundred bytes per byte of a secret.
@@ -20,6 +21,13 @@ const MAX_ISSUED_BYTES: usize = 64 * 1024;
 const MAX_ISSUED_LENGTH: usize = 8 * 1024;
 /// How much of what the agent supplied is remembered: its latest texts, which may make up a secret together.
 const MAX_SUPPLIED_BYTES: usize = 64 * 1024;
+
+/// Documents whose replies are withheld; the oldest makes room.
+const MAX_WITHHELD: usize = 256;
+/// Bytes of a text whose words are looked at as pieces.
+const MAX_WORDS_BYTES: usize = 64 * 1024;
+/// A shorter value of a sealed credential is on a page by chance.
+const SHORTEST_SEALED: usize = 8;
 
 /// The redactor of clean sessions.
 static NO_SECRETS: LazyLock<Redactor> = LazyLock::new(Redactor::default);
@@ -30,8 +38,14 @@ pub struct SessionSecrets {
     known: Option<RwLock<KnownSecrets>>,
     /// A sealed secret was found since the last reply.
     found_sealed: AtomicBool,
-    /// The page shows a sealed secret, as far as is known: it is not shown in pictures either.
+    /// The open page is one of those below.
     is_page_withheld: AtomicBool,
+    /// Documents in which a sealed secret was found. Nothing of them is shown: the page may take the value apart.
+    withheld: Mutex<VecDeque<Document>>,
+    /// What the proxy replaces.
+    seal: Option<Arc<Seal>>,
+    /// The cookie values that were last kept for each login, after its site changed them.
+    rotated: Mutex<BTreeMap<usize, Vec<Secret>>>,
 }
 
 struct KnownSecrets {
@@ -43,8 +57,11 @@ struct KnownSecrets {
     issued: VecDeque<Secret>,
     /// The latest texts of the agent, one after the other.
     supplied: String,
-    /// Secrets that the agent supplied itself. They are not looked for, and not learnt again.
+    /// Issued secrets that the agent supplied itself. They are not looked for, and not learnt again.
     guessed: Vec<Secret>,
+    guesses: Guesses,
+    /// The shapes of the sealed ones.
+    shapes: Vec<Vec<char>>,
     /// Values that the operator declared as not secret.
     open: Vec<Secret>,
 }
@@ -61,15 +78,15 @@ impl SessionSecrets {
             let mut own: Vec<Secret> = own.into_iter().map(|(_, secret)| secret.duplicate()).collect();
             own.extend(credential.basic.iter().map(|basic| basic.pair()));
             if credential.is_sealed {
-                // A value that is made of words may be on a page by chance. It is not in the browser, so it is not
-                // looked for.
-                sealed.extend(own.into_iter().filter(|secret| site_issued::is_token(secret.expose_secret())));
+                // A phrase, or a short value, may be on a page by chance. It is not in the browser, so it is not looked for.
+                sealed.extend(own.into_iter().filter(|secret| is_looked_for(secret.expose_secret())));
             } else {
                 injected.extend(own);
             }
             open.extend(credential.open_values().into_iter().map(Secret::duplicate));
         }
-        let secrets = SessionSecrets::new(injected, open);
+        let mut secrets = SessionSecrets::new(injected, open);
+        secrets.seal = Some(Arc::clone(&released.sealed.seal));
         secrets.seal(sealed);
         secrets
     }
@@ -90,22 +107,70 @@ impl SessionSecrets {
     pub fn seal(&self, values: impl IntoIterator<Item = Secret>) {
         let Some(known) = &self.known else { return };
         let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-        for value in values {
+        let is_known = |known: &KnownSecrets, value: &Secret| {
+            known.sealed.iter().any(|sealed| sealed.expose_secret() == value.expose_secret())
+        };
+        let fresh: Vec<Secret> = values.into_iter().filter(|value| !is_known(&known, value)).collect();
+        if fresh.is_empty() {
+            return;
+        }
+        for value in fresh {
             known.injected.retain(|injected| injected.expose_secret() != value.expose_secret());
             known.issued.retain(|issued| issued.expose_secret() != value.expose_secret());
-            if !known.sealed.iter().any(|sealed| sealed.expose_secret() == value.expose_secret()) {
-                known.sealed.push(value);
-            }
+            known.sealed.push(value);
         }
+        // Injected ones stay; of those that sites set since, the latest.
+        let excess = known.sealed.len().saturating_sub(MAX_ISSUED);
+        known.sealed.drain(..excess);
+        known.shapes = shapes(&known.sealed);
         known.build();
     }
 
-    /// Notes what the agent supplies with an action. A sealed or issued secret that it supplies is no longer looked for:
-    /// the reply would differ from that to any other text.
+    /// Replaces whole sealed secrets in what the agent supplies with an action: what it sends and what it looks for.
+    pub fn replace_guesses(&self, action: &mut Action) {
+        let Some(known) = &self.known else { return };
+        let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
+        let KnownSecrets { redactor, guesses, shapes, sealed, .. } = &mut *known;
+        if sealed.is_empty() && self.seal.is_none() {
+            return;
+        }
+        let find = |text: &str| {
+            let sealed = redactor.find(text).into_iter().filter(|found| found.is_sealed);
+            let mut ranges: Vec<Range<usize>> = sealed.map(|found| found.range).collect();
+            // What is too short for the redactor, the proxy replaces.
+            ranges.extend(self.seal.iter().flat_map(|seal| seal.find_secrets(text)));
+            joined(ranges)
+        };
+        let mut has_new_shapes = false;
+        action.replace_texts(&mut |how, text| {
+            let new = guesses.replace(how, text, &find);
+            has_new_shapes |= guesses.note_shapes(how, new.as_deref().unwrap_or(text), shapes);
+            new
+        });
+        if has_new_shapes {
+            known.rebuild_mask();
+        }
+    }
+
+    /// Redacts a reply to the agent, and shows what it supplied where a decoy stands for that.
+    pub fn redact_reply(&self, text: String) -> Redacted {
+        self.restore_supplied(self.redact_owned(text))
+    }
+
+    /// Shows what the agent supplied where a decoy stands for that.
+    pub fn restore_supplied(&self, text: Redacted) -> Redacted {
+        match self.known() {
+            Some(known) => known.guesses.restore(text),
+            None => text,
+        }
+    }
+
+    /// Notes what the agent supplies with an action. An issued secret that it supplies is no longer looked for: the reply
+    /// would differ from that to any other text.
     pub fn note_supplied(&self, action: &Action) {
         let Some(known) = &self.known else { return };
         let mut known = known.write().unwrap_or_else(PoisonError::into_inner);
-        if !known.sealed.is_empty() || !known.issued.is_empty() {
+        if !known.issued.is_empty() {
             known.note_supplied(&supplied_text(action));
         }
     }
@@ -115,18 +180,35 @@ impl SessionSecrets {
         self.found_sealed.swap(false, Ordering::Relaxed)
     }
 
-    /// Notes whether the open page shows a sealed secret: one was found, or a navigation led away from it.
-    pub fn note_page(&self, has_navigated: bool) {
-        if self.found_sealed.load(Ordering::Relaxed) {
-            self.is_page_withheld.store(true, Ordering::Relaxed);
-        } else if has_navigated {
-            self.is_page_withheld.store(false, Ordering::Relaxed);
+    /// Notes which document is open, and whether a sealed secret was found in it.
+    pub fn note_page(&self, document: Document) {
+        let mut withheld = self.withheld.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.found_sealed.load(Ordering::Relaxed) && !withheld.contains(&document) {
+            withheld.push_back(document);
+            if withheld.len() > MAX_WITHHELD {
+                withheld.pop_front();
+            }
         }
+        self.is_page_withheld.store(withheld.contains(&document), Ordering::Relaxed);
     }
 
-    /// Whether pictures of the open page are withheld.
+    /// Whether replies about the open page, and pictures of it, are withheld.
     pub fn is_page_withheld(&self) -> bool {
         self.is_page_withheld.load(Ordering::Relaxed)
+    }
+
+    /// Notes the values to which a login's cookies were changed. Returns whether they are others than the last time.
+    pub fn note_rotation(&self, login: usize, values: Vec<Secret>) -> bool {
+        let mut rotated = self.rotated.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_same = |known: &Vec<Secret>| {
+            known.len() == values.len()
+                && known.iter().zip(&values).all(|(one, other)| one.expose_secret() == other.expose_secret())
+        };
+        if rotated.get(&login).is_some_and(is_same) {
+            return false;
+        }
+        rotated.insert(login, values);
+        true
     }
 
     /// Whether the session has no secrets.
@@ -142,14 +224,34 @@ impl SessionSecrets {
     /// The same for a text that is not needed any more; a clean session copies nothing.
     pub fn redact_owned(&self, text: String) -> Redacted {
         let Some(known) = self.known() else { return NO_SECRETS.redact_owned(text) };
-        self.note_found(&known, &text);
-        let redacted = known.redactor.redact_owned(text);
-        let is_open = |range: &Range<usize>| {
-            known.open.iter().any(|open| open.expose_secret() == &redacted.as_str()[range.clone()])
-        };
-        let ranges = policy::credential::find_all(redacted.as_str());
-        let ranges: Vec<_> = ranges.into_iter().filter(|range| !is_open(range)).collect();
-        if ranges.is_empty() { redacted } else { redacted.mask_ranges(ranges, MASK) }
+        let redacted = self.redact_known(&known, text);
+        let ranges = self.find_in_words(&known, redacted.as_str());
+        let redacted = if ranges.is_empty() { redacted } else { redacted.mask_ranges(ranges, MASK) };
+        mask_credentials(&known, redacted)
+    }
+
+    fn redact_known(&self, known: &KnownSecrets, text: String) -> Redacted {
+        self.note_found(known, &text);
+        known.redactor.redact_owned(text)
+    }
+
+    /// Secrets whose pieces are words of the text, with others between them: a row of a table in one line.
+    fn find_in_words(&self, known: &KnownSecrets, text: &str) -> Vec<Range<usize>> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if text.len() > MAX_WORDS_BYTES || words.len() < 3 {
+            return Vec::new();
+        }
+        let starts = words.iter().map(|word| word.as_ptr() as usize - text.as_ptr() as usize);
+        let found = known.redactor.find_in_fragments(&words);
+        if found.iter().flatten().any(|found| found.is_sealed) {
+            self.found_sealed.store(true, Ordering::Relaxed);
+        }
+        let shares = starts.zip(found);
+        shares
+            .flat_map(|(start, found)| {
+                found.into_iter().map(move |found| start + found.range.start..start + found.range.end)
+            })
+            .collect()
     }
 
     /// The same for the driver.
@@ -167,8 +269,8 @@ impl SessionSecrets {
     fn redact_neighbours(&self, texts: &[&str]) -> Vec<(usize, String)> {
         let Some(known) = self.known() else { return Vec::new() };
         let joined = JoinedFragments::new(texts);
-        let found = known.redactor.find(joined.text());
-        if found.iter().any(|found| found.is_sealed) {
+        let found = known.redactor.find_in_fragments(texts);
+        if found.iter().flatten().any(|found| found.is_sealed) {
             self.found_sealed.store(true, Ordering::Relaxed);
         }
         let is_open = |range: &Range<usize>| {
@@ -177,8 +279,10 @@ impl SessionSecrets {
         let named = policy::credential::find_named(joined.text()).into_iter();
         let labelled = policy::credential::find_labelled(joined.text()).into_iter();
         let keys = named.chain(labelled).filter(|range| !is_open(range));
-        let mut shares: Vec<(usize, Range<usize>)> = Vec::new();
-        for range in found.into_iter().map(|found| found.range).chain(keys) {
+        let found = found.into_iter().enumerate();
+        let mut shares: Vec<(usize, Range<usize>)> =
+            found.flat_map(|(text, found)| found.into_iter().map(move |found| (text, found.range))).collect();
+        for range in keys {
             joined.split(range, |text, range| shares.push((text, range)));
         }
         shares.sort_unstable_by_key(|(text, range)| (*text, range.start, range.end));
@@ -243,6 +347,8 @@ impl KnownSecrets {
             issued: VecDeque::new(),
             supplied: String::new(),
             guessed: Vec::new(),
+            guesses: Guesses::default(),
+            shapes: Vec::new(),
             open,
         };
         known.build();
@@ -266,12 +372,10 @@ impl KnownSecrets {
             return;
         }
         let is_guessed = |secret: &Secret| Redactor::new([secret]).finds_any(&self.supplied);
-        let (guessed, sealed): (Vec<_>, Vec<_>) = self.sealed.drain(..).partition(&is_guessed);
-        let (issued_guessed, issued): (VecDeque<_>, VecDeque<_>) =
-            self.issued.drain(..).partition(&is_guessed);
-        (self.sealed, self.issued) = (sealed, issued);
-        if !guessed.is_empty() || !issued_guessed.is_empty() {
-            self.guessed.extend(guessed.into_iter().chain(issued_guessed));
+        let (guessed, issued): (VecDeque<_>, VecDeque<_>) = self.issued.drain(..).partition(is_guessed);
+        self.issued = issued;
+        if !guessed.is_empty() {
+            self.guessed.extend(guessed);
             self.guessed.drain(..self.guessed.len().saturating_sub(MAX_ISSUED));
             self.build();
         }
@@ -291,7 +395,7 @@ impl KnownSecrets {
 
     fn rebuild_mask(&mut self) {
         let all = self.injected.iter().chain(&self.issued).chain(&self.sealed);
-        self.mask = ScreenshotMask::only_secrets().with_secrets(all);
+        self.mask = ScreenshotMask::only_secrets().with_texts(self.guesses.shaped()).with_secrets(all);
     }
 
     fn is_new(&self, value: &str) -> bool {
@@ -302,12 +406,42 @@ impl KnownSecrets {
     }
 }
 
+/// Masks text that looks like a credential.
+fn mask_credentials(known: &KnownSecrets, redacted: Redacted) -> Redacted {
+    let is_open = |range: &Range<usize>| {
+        known.open.iter().any(|open| open.expose_secret() == &redacted.as_str()[range.clone()])
+    };
+    let ranges = policy::credential::find_all(redacted.as_str());
+    let ranges: Vec<_> = ranges.into_iter().filter(|range| !is_open(range)).collect();
+    if ranges.is_empty() { redacted } else { redacted.mask_ranges(ranges, MASK) }
+}
+
+/// Whether a value of a sealed credential is looked for in replies.
+fn is_looked_for(value: &str) -> bool {
+    value.len() >= SHORTEST_SEALED && !value.contains(char::is_whitespace)
+}
+
+/// In order, and joined where they overlap.
+fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    ranges.sort_by_key(|range| (range.start, range.end));
+    let mut joined: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => joined.push(range),
+        }
+    }
+    joined
+}
+
 /// Masks texts of pages for the driver.
 struct SessionTextRedactor(Arc<SessionSecrets>);
 
 impl MaskSecrets for SessionTextRedactor {
     fn mask(&self, text: &str) -> Option<String> {
-        let redacted = self.0.redact(text);
+        // Words of one element are looked at together with those of its neighbours.
+        let known = self.0.known()?;
+        let redacted = mask_credentials(&known, self.0.redact_known(&known, text.to_owned()));
         (redacted.as_str() != text).then(|| redacted.into_string())
     }
 
@@ -331,97 +465,4 @@ fn supplied_text(action: &Action) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use policy::{Find, Pattern, Target, TypeText};
-
-    fn secret(text: String) -> Secret {
-        Secret::new(text)
-    }
-
-    #[test]
-    fn issued_secrets_are_redacted_and_the_oldest_dropped_first() {
-        let secrets = SessionSecrets::knowing(&["injected-7f3a9c"]);
-        assert!(secrets.add_issued([secret("handed-out-51be20".into())]));
-        assert!(!secrets.add_issued([secret("handed-out-51be20".into()), secret("tiny".into())]));
-        assert_eq!(secrets.redact("a injected-7f3a9c b handed-out-51be20 c"), "a [redacted] b [redacted] c");
-        let many = (0..10).map(|n| secret(format!("{n}-{}", "q7".repeat(MAX_ISSUED_LENGTH / 2 - 4))));
-        assert!(secrets.add_issued(many));
-        assert_eq!(secrets.redact("injected-7f3a9c handed-out-51be20"), "[redacted] handed-out-51be20");
-        let known = secrets.known().unwrap();
-        assert!(known.issued.iter().map(|one| one.expose_secret().len()).sum::<usize>() <= MAX_ISSUED_BYTES);
-    }
-
-    fn typing(text: &str) -> Action {
-        let (target, text) = (Target::Focused, text.to_owned());
-        Action::Type(TypeText { target, text, clear_first: false, submit: false })
-    }
-
-    const SEALED: &str = "s:Kq7vXw2mZt9pLb4n.Yc6Rd8";
-
-    fn sealed() -> SessionSecrets {
-        let secrets = SessionSecrets::knowing(&["injected-7f3a9c", SEALED]);
-        secrets.seal([secret(SEALED.into())]);
-        secrets
-    }
-
-    #[test]
-    fn a_sealed_secret_that_is_found_is_masked_and_noted_once() {
-        let secrets = sealed();
-        assert_eq!(secrets.redact("a injected-7f3a9c b"), "a [redacted] b");
-        assert!(!secrets.take_found_sealed());
-        assert_eq!(secrets.redact(&format!("a {SEALED} b")), "a [redacted] b");
-        assert!(secrets.take_found_sealed() && !secrets.take_found_sealed());
-        let halves = [&SEALED[..9], "", &SEALED[9..]];
-        let masked = secrets.redact_neighbours(&halves);
-        assert!(masked.len() == 2 && masked.iter().all(|(_, text)| text.contains(MASK)), "{masked:?}");
-        assert!(secrets.take_found_sealed());
-        // A part is any other text.
-        assert_eq!(secrets.redact(&SEALED[..20]), SEALED[..20]);
-        assert!(secrets.redact_neighbours(&halves[..2]).is_empty() && !secrets.take_found_sealed());
-    }
-
-    #[test]
-    fn what_the_agent_supplied_comes_back_the_same_whether_it_is_right_or_wrong() {
-        let wrong = "s:Jq7vXw2mZt9pLb4n.Yc6Rd8";
-        let supplies: [fn(&str) -> Vec<Action>; 3] = [
-            |text| vec![typing(text)],
-            |text| vec![typing(&text[..9]), typing(&text[9..])],
-            |text| {
-                vec![Action::Find(Find { pattern: Some(Pattern::Text(text.to_owned())), ..Find::default() })]
-            },
-        ];
-        for supply in supplies {
-            let replies = [SEALED, wrong].map(|text| {
-                let secrets = sealed();
-                supply(text).iter().for_each(|action| secrets.note_supplied(action));
-                // The browser still holds a placeholder of it.
-                secrets.add_issued([secret(SEALED.into())]);
-                let shown = secrets.redact(&format!("you wrote {text}")).into_string();
-                let parts = secrets.redact_neighbours(&[&text[..9], &text[9..]]);
-                (shown.replace(text, "it"), parts.len(), secrets.take_found_sealed())
-            });
-            assert_eq!(replies[0], replies[1]);
-        }
-    }
-
-    #[test]
-    fn a_key_is_redacted_where_the_text_beside_it_says_what_it_is() {
-        let secrets = SessionSecrets::knowing(&["injected-7f3a9c"]);
-        let key = "a81bc81b-dead-4e5d-abff-90865d1e13b1";
-        assert_eq!(secrets.redact_neighbours(&["Feed token", key, "Orders"]), [(1, MASK.to_owned())]);
-        assert!(secrets.redact_neighbours(&["Order", key]).is_empty());
-    }
-
-    #[test]
-    fn a_clean_session_redacts_nothing() {
-        assert_eq!(SessionSecrets::default().redact("token=q8w7e6r5t4y3u2i1o0"), "token=q8w7e6r5t4y3u2i1o0");
-        assert!(!SessionSecrets::default().add_issued([secret("handed-out-51be20".into())]));
-    }
-
-    #[test]
-    fn text_that_looks_like_a_credential_is_redacted() {
-        let secrets = SessionSecrets::knowing(&["injected-7f3a9c"]);
-        assert_eq!(secrets.redact("api_key = q8W7e6R5t4Y3u2I1o0Pa"), "api_key = [redacted]");
-    }
-}
+mod tests;

@@ -42,15 +42,27 @@ pub fn secrets(issued: &SiteIssuedSecrets) -> Vec<Secret> {
     found
 }
 
-/// Replaces placeholders in cookies that were read out of the browser by the secrets they stand for.
-pub fn unseal(released: &ReleasedCredentials, issued: &mut SiteIssuedSecrets) {
+/// Replaces placeholders in cookies that were read out of the browser by the secrets they stand for. Takes cookies of
+/// sealed logins out whose value stands for none: a placeholder that is not known any more is no value. Returns the
+/// secrets, which are sealed like those that were injected.
+pub fn unseal(released: &ReleasedCredentials, issued: &mut SiteIssuedSecrets) -> Vec<Secret> {
     let seal = &released.sealed.seal;
-    for cookie in &mut issued.cookies {
-        let found = seal.resolve_cookie(&cookie.name, &cookie.domain, cookie.value.expose_secret());
-        if let Some(secret) = found {
-            cookie.value = secret;
+    let is_sealed = |cookie: &IssuedCookie| {
+        let mut sealed = released.logins.iter().filter(|login| login.credential.is_sealed);
+        sealed.any(|login| login.credential.cookies.iter().any(|old| is_same(login, old, cookie)))
+    };
+    let mut secrets = Vec::new();
+    issued.cookies.retain_mut(|cookie| {
+        match seal.resolve_cookie(&cookie.name, &cookie.domain, cookie.value.expose_secret()) {
+            Some(secret) => {
+                secrets.push(secret.duplicate());
+                cookie.value = secret;
+                true
+            }
+            None => !is_sealed(cookie),
         }
-    }
+    });
+    secrets
 }
 
 /// Cookies of each login whose values the site has changed.

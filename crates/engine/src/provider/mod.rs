@@ -11,7 +11,7 @@ use browser::cdp;
 use egress::Egress;
 use policy::Scope;
 use redact::{Redacted, RedactedFields};
-use sandbox::{SandboxBrowser, SandboxLease, SandboxProvider};
+use sandbox::{CpuAccount, SandboxBrowser, SandboxLease, SandboxProvider};
 use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
@@ -187,10 +187,17 @@ impl ProvidedBrowser {
         }
     }
 
-    /// Enforces the limits that pages are held to. The start of the browser is exempt from them.
-    pub async fn limit_cpu(&self) -> Result<(), Fault> {
+    /// Counts CPU time from now on, with full credit. The start of the browser is exempt.
+    pub async fn start_cpu_credit(&mut self) -> Result<(), Fault> {
         match self {
-            ProvidedBrowser::Sandbox(browser) => browser.limit_cpu().await,
+            ProvidedBrowser::Sandbox(browser) => browser.start_cpu_credit().await,
+        }
+    }
+
+    /// The browser's CPU credit, where it is counted.
+    pub fn cpu_account(&self) -> Option<Arc<CpuAccount>> {
+        match self {
+            ProvidedBrowser::Sandbox(browser) => browser.cpu_account(),
         }
     }
 

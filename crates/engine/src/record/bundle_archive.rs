@@ -80,14 +80,14 @@ pub fn read(input: impl Read, most_files: usize, most_bytes: u64) -> io::Result<
     for entry in archive.entries().map_err(invalid)?.raw(true) {
         let mut entry = entry.map_err(invalid)?;
         if entry.header().entry_type() != EntryType::Regular {
-            return Err(bad("an entry that is no plain file"));
+            return Err(bad("an entry that is not a plain file"));
         }
         let bytes = entry.size();
         if bytes > most_bytes {
             return Err(bad("a file that is too large"));
         }
         let name = String::from_utf8(entry.path_bytes().into_owned());
-        let name = name.map_err(|_| bad("a name that is no text"))?;
+        let name = name.map_err(|_| bad("a name that is not text"))?;
         let mut content = Vec::new();
         entry.read_to_end(&mut content).map_err(invalid)?;
         if content.len() as u64 != bytes {

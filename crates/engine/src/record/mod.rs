@@ -16,7 +16,7 @@ pub use bundle::{BundleContents, WrittenBundle, events_of, write as write_bundle
 pub use check::{BundleReport, check_bundle, read_bundle};
 pub use egress_log::{EgressReport, RecordedEgress, egress_of};
 pub use har::har;
-pub use open::{key_file, load_key, open_log};
+pub use open::{close_interrupted_sessions, key_file, load_key, open_log};
 pub use replay::page as replay_page;
 pub use retention::{RetentionRules, sweep_periodically};
 pub use typed_text::TypedTextRedactor;

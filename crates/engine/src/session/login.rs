@@ -43,6 +43,12 @@ impl Session {
         open.map(|login| Redacted::from_safe(&login.credential.domain)).collect()
     }
 
+    /// Logins whose traffic the proxy does not read.
+    pub fn unintercepted(&self) -> Vec<Redacted> {
+        let logins = self.login.iter().flat_map(|released| released.unintercepted());
+        logins.map(|login| Redacted::from_safe(&login.credential.domain)).collect()
+    }
+
     /// Where placeholders were sent and not replaced.
     pub fn unreplaced_placeholders(&self) -> Vec<UnreplacedPlaceholder> {
         self.login.as_ref().map(|released| released.unreplaced(&|text| self.redact(text))).unwrap_or_default()
@@ -127,11 +133,15 @@ impl Registry {
         secrets: &SessionSecrets,
     ) -> Result<Browser, Fault> {
         let injection = logins::injection(released, Timestamp::now())?;
-        if released.sealed.is_needed() {
-            let egress = egress.ok_or_else(sealing_unavailable)?;
-            egress.set_seal(Arc::clone(&released.sealed.seal));
+        match egress {
+            Some(egress) if released.sealed.is_intercepting => {
+                egress.set_seal(Arc::clone(&released.sealed.seal));
+            }
+            None if released.sealed.is_needed() => return Err(sealing_unavailable()),
+            _ => {}
         }
         let probes = logins::probes(released);
+        probes.iter().for_each(|(.., url)| released.sealed.seal.announce_navigation(url.as_str()));
         let pages = probes.iter().map(|(.., url)| ProbePage { url: url.clone() }).collect();
         let filled = blank.inject_and_probe(injection, pages, TimeLimit::new(TIMEOUT)).await;
         let (browser, seen) =

@@ -1,6 +1,8 @@
 //! Sessions: one agent's use of one browser, from its opening to the reason it ended.
 
 mod archive;
+mod effect_question;
+mod effects;
 mod egress_record;
 mod end;
 mod health;
@@ -17,20 +19,23 @@ mod supervision;
 
 pub use crate::provider::Phase;
 pub use archive::Archived;
+pub use effects::{EffectSettings, HeldEffect, HeldGuard, HeldReply, SessionEffects, denied_before};
 pub use end::{EndFault, EndReason};
 pub use history::{History, HistoryEntry};
 pub use images::StoredImage;
 pub use open::{CredentialMode, OpenRequest, RecordMode};
 pub use registry::{Registry, SessionSettings};
 pub use sites::SiteList;
-pub use supervision::PageLocation;
+pub use supervision::{PageLocation, PauseReason};
 
 use crate::approvals::{ApprovalId, SessionAllowances};
 use crate::error::Fault;
 use crate::logins::{ReleasedCredentials, SessionSecrets, UnreplacedPlaceholder};
 use crate::provider::BrowserId;
+use crate::provider::sandbox::{CpuAccount, CpuStatus};
 use crate::record::TypedTextRedactor;
 use audit::EventSubject;
+use effect_question::EffectQuestionState;
 use error_code::ErrorCode;
 use images::Images;
 use jiff::Timestamp;
@@ -79,6 +84,8 @@ pub struct Session {
     /// The ledger of its proxy, for the audit log.
     journal: Option<egress::LedgerJournal>,
     /// Signalled when an action is over: what it caused is recorded soon.
+    /// The CPU credit of the browser, where it is counted.
+    cpu: Option<Arc<CpuAccount>>,
     action_done: Notify,
     /// The browser's user agent.
     pub user_agent: Redacted,
@@ -86,6 +93,9 @@ pub struct Session {
     /// Approvals for the rest of the session.
     pub allowances: Arc<SessionAllowances>,
     supervision: Mutex<SupervisionState>,
+    /// Effects of a signed-in session, and the question about one of them.
+    effects: Option<SessionEffects>,
+    effect_question: EffectQuestionState,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -117,6 +127,9 @@ pub struct SessionSummary {
     pub seconds_left: u64,
     pub actions: u32,
     pub max_actions: u32,
+    /// CPU share and credit, while the session is open.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuStatus>,
     pub url: Redacted,
     pub title: Redacted,
     /// `open`, or the reason it ended.
@@ -132,6 +145,12 @@ pub struct SessionSummary {
     /// The question for guidance that the paused session waits for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub paused_for: Option<ApprovalId>,
+    /// What the session may do on its granted sites without asking: `read`, `write` or `full`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<policy::Access>,
+    /// Granted sites whose traffic the proxy does not read, so that only the browser's own word tells of their effects.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unintercepted: Vec<Redacted>,
     /// Hosts whose logins are in the browser.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signed_in_to: Vec<Redacted>,
@@ -198,6 +217,11 @@ impl Session {
         spent.map(|_| ()).map_err(|_| EndReason::ActionLimit.fault(&self.id))
     }
 
+    /// The number of the latest action.
+    pub fn action_number(&self) -> u32 {
+        self.actions.load(Ordering::Acquire)
+    }
+
     pub fn actions_left(&self) -> u32 {
         self.most_actions.saturating_sub(self.actions.load(Ordering::Acquire))
     }
@@ -248,6 +272,7 @@ impl Session {
             seconds_left: if ended.is_some() { 0 } else { left.as_secs() },
             actions: self.actions.load(Ordering::Acquire),
             max_actions: self.most_actions,
+            cpu: self.cpu.as_ref().filter(|_| ended.is_none()).map(|account| account.status()),
             url: page.url,
             title: page.title,
             state: ended.map_or("open", |ended| ended.reason.as_str()),
@@ -255,6 +280,8 @@ impl Session {
             unsealed: self.unsealed(),
             unreplaced_placeholders: self.unreplaced_placeholders(),
             paused_for: self.paused_for(),
+            access: self.login.as_ref().map(|released| released.access()),
+            unintercepted: self.unintercepted(),
             signed_in_to: self.signed_in_to(),
             flags: self.flags(),
         }

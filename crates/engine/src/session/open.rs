@@ -1,5 +1,7 @@
 //! Opens a session: a provided browser, its logins, the record of it; or the fault of the step that failed.
 
+use super::effect_question::EffectQuestionState;
+use super::effects::{EffectSubject, SessionEffects};
 use super::images::Images;
 use super::session_browser::{BrowserLink, SessionBrowser};
 use super::sites::SessionSites;
@@ -91,11 +93,29 @@ impl Registry {
         let lease = self.provider.reserve()?;
         let browser_id = lease.id();
         let about = EventSubject::session(scope, &id, Some(&browser_id));
-        let allowances = Arc::new(SessionAllowances::default());
+        let allowances = Arc::new(SessionAllowances::new(self.settings.denial_stands));
         let sites = Arc::new(self.sites(&request, &allowances));
         let PreparedSession { started, login, secrets } =
             self.prepare(scope, lease, request.login.as_ref(), &sites, &about).await?;
         let secrets = Arc::new(secrets);
+        let typed_text = Arc::new(TypedTextRedactor::new(secrets.clone()));
+        let effects = login.as_ref().map(|released| {
+            SessionEffects::new(
+                self.effect_settings.clone(),
+                EffectSubject {
+                    access: released.access(),
+                    event_subject: about.clone(),
+                    secrets: secrets.clone(),
+                    typed_text: typed_text.clone(),
+                    allowances: allowances.clone(),
+                },
+            )
+        });
+        let (effects, held) = effects.unzip();
+        // Before the first page: a probe loads one.
+        if let (Some(effects), Some(egress)) = (&effects, started.provided.egress()) {
+            egress.set_effect_gate(Arc::new(effects.clone()));
+        }
         let entered = self.enter(started, login.as_ref(), &secrets, &about).await;
         let (active, phases, user_agent) = match entered {
             Ok(entered) => entered,
@@ -120,6 +140,7 @@ impl Registry {
         self.log.append(&event).await.map_err(crate::error::audit_fault)?;
 
         let journal = active.provided.egress().map(egress::Egress::journal);
+        let cpu = active.provided.cpu_account();
         let page_events = active.link.browser.page_events();
         let images = self.images(record, &id);
         let session = Arc::new(Session {
@@ -141,16 +162,19 @@ impl Registry {
             active: tokio::sync::Mutex::new(Some(active)),
             last_page: Mutex::new(LastPage::default()),
             history: Mutex::new(History::default()),
-            typed_text: Arc::new(TypedTextRedactor::new(secrets.clone())),
+            typed_text,
             secrets,
             login,
             sites,
             journal,
+            cpu,
             action_done: Notify::new(),
             user_agent,
             images,
             allowances,
             supervision: Mutex::default(),
+            effects,
+            effect_question: EffectQuestionState::new(held),
         });
         slot.fill(session.clone());
         self.watch_over(&session, page_events);
@@ -225,9 +249,9 @@ impl Registry {
         let LaunchedBrowser { blank, closed, keepalive, mut provided, mut phases, started_at, user_agent } =
             started;
         let browser = match login {
-            // No page has run so far: what comes before the limit is our own work.
+            // No page has run so far: CPU time before this is our own work.
             None => {
-                provided.limit_cpu().await?;
+                provided.start_cpu_credit().await?;
                 blank.without_credentials()
             }
             Some(released) => {
@@ -236,11 +260,11 @@ impl Registry {
                 // A probe loads a page of the site.
                 let is_probed = !logins::probes(released).is_empty();
                 if is_probed {
-                    provided.limit_cpu().await?;
+                    provided.start_cpu_credit().await?;
                 }
                 let browser = self.inject(blank, released, provided.egress(), about, secrets).await?;
                 if !is_probed {
-                    provided.limit_cpu().await?;
+                    provided.start_cpu_credit().await?;
                 }
                 phases.push(Phase { name: "login".into(), ms: millis(injecting) });
                 browser

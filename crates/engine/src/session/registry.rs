@@ -1,7 +1,9 @@
 //! The table of sessions: who may see which, how many at once, and what became of the ended ones.
 
 use super::session_browser::SessionBrowser;
-use super::{EndReason, Ended, RecordMode, Session, SessionSummary, SiteList, StoredImage, lock};
+use super::{
+    EffectSettings, EndReason, Ended, RecordMode, Session, SessionSummary, SiteList, StoredImage, lock,
+};
 use crate::error::Fault;
 use crate::logins::Logins;
 use crate::provider::Provider;
@@ -25,6 +27,8 @@ pub struct SessionSettings {
     pub most_sessions: usize,
     pub restarts: u32,
     pub action_timeout: Duration,
+    /// How long the same is refused without asking, after an operator denied it.
+    pub denial_stands: Duration,
     /// Interval of the health check of an idle browser.
     pub health_interval: Duration,
     pub egress: Arc<egress::Rules>,
@@ -55,6 +59,7 @@ pub struct Registry {
     pub(super) provider: Arc<Provider>,
     pub(super) log: audit::Log,
     pub(super) logins: Arc<Logins>,
+    pub(super) effect_settings: EffectSettings,
     table: Mutex<SessionTable>,
 }
 
@@ -85,10 +90,11 @@ impl Registry {
     pub fn new(
         settings: SessionSettings,
         provider: Arc<Provider>,
-        log: audit::Log,
         logins: Arc<Logins>,
+        effect_settings: EffectSettings,
     ) -> Registry {
-        Registry { settings, provider, log, logins, table: Mutex::default() }
+        let log = effect_settings.log.clone();
+        Registry { settings, provider, log, logins, effect_settings, table: Mutex::default() }
     }
 
     /// An image of one of the scope's open sessions.
@@ -251,7 +257,7 @@ impl SessionTable {
     fn reserve(&mut self, scope: &Scope, name: Option<&Name>, most: usize) -> Result<u64, Fault> {
         if self.is_shut_down {
             return Err(Fault::new(ErrorCode::ShuttingDown, "Stockade is shutting down")
-                .hint("Try again once it runs again."));
+                .hint("Wait until the server runs again, then repeat the call."));
         }
         let is_taken = |name: &Name| {
             let open = self.open.values().map(|open| (&open.scope, open.name.as_ref()));
@@ -263,7 +269,7 @@ impl SessionTable {
         {
             let message = redacted!("there is an open session named {} already", name);
             return Err(Fault::new(ErrorCode::SessionNameTaken, message)
-                .hint("Use that one, close it, or choose another name."));
+                .hint("Use that session, close it, or choose another name."));
         }
         if self.open.len() + self.opening.len() >= most {
             let message = redacted!("{} sessions are open, and that is the limit", most);

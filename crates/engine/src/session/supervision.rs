@@ -4,7 +4,7 @@ use super::{Session, lock};
 use crate::approvals::ApprovalId;
 use crate::error::Fault;
 use error_code::ErrorCode;
-use policy::{SessionContext, SessionMode};
+use policy::{Facts, Origin, SessionContext, SessionMode};
 use redact::{Redacted, redacted};
 use std::time::{Duration, Instant};
 
@@ -16,10 +16,19 @@ pub(super) struct SupervisionState {
     flags: Vec<&'static str>,
     /// Codes of the failures since the last success.
     failures: Vec<Redacted>,
-    /// The question that asks for guidance.
-    paused: Option<ApprovalId>,
+    /// The question that asks for guidance, and why.
+    paused: Option<(ApprovalId, PauseReason)>,
     /// The operator's note until the agent has read it.
     note: Option<Redacted>,
+}
+
+/// Why a session waits for a person.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PauseReason {
+    /// Several actions in a row have failed.
+    Failures,
+    /// The agent typed a credential.
+    CredentialTyped,
 }
 
 /// The page that a session shows.
@@ -31,8 +40,8 @@ pub struct PageLocation {
 }
 
 impl Session {
-    /// The session context for policy decisions.
-    pub fn policy_context(&self) -> SessionContext {
+    /// The session context for a decision on these facts.
+    pub fn policy_context(&self, facts: &Facts) -> SessionContext {
         let mode = match self.credential_mode {
             super::CredentialMode::Clean => SessionMode::Clean,
             super::CredentialMode::Operator => SessionMode::SignedIn,
@@ -42,7 +51,18 @@ impl Session {
             domains: self.allowances.domains(),
             home: self.sites.home(),
             allowlists: self.sites.navigation(),
+            intercepted: self.intercepted_origins(facts),
         }
+    }
+
+    /// The origins among these facts whose requests the proxy decides on.
+    fn intercepted_origins(&self, facts: &Facts) -> Vec<Origin> {
+        let Some(released) = &self.login else { return Vec::new() };
+        let elements = facts.target.iter().chain(&facts.to).map(|element| element.origin.clone());
+        let dialog = facts.dialog.iter().map(|dialog| dialog.origin.clone());
+        let page = std::iter::once(Origin::of(&facts.page_url));
+        let all = elements.chain(dialog).chain(page);
+        all.filter(|origin| released.sealed.seal.intercepts(origin)).collect()
     }
 
     pub fn last_location(&self) -> PageLocation {
@@ -90,17 +110,17 @@ impl Session {
     }
 
     pub fn paused_for(&self) -> Option<ApprovalId> {
-        lock(&self.supervision).paused.clone()
+        lock(&self.supervision).paused.as_ref().map(|(id, _)| id.clone())
     }
 
-    pub fn pause(&self, guidance: ApprovalId) {
-        lock(&self.supervision).paused = Some(guidance);
+    pub fn pause(&self, guidance: ApprovalId, reason: PauseReason) {
+        lock(&self.supervision).paused = Some((guidance, reason));
     }
 
     /// Resumes the session that this question paused. A second call has no effect.
     pub fn resume(&self, guidance: &ApprovalId, note: Option<Redacted>) {
         let mut supervision = lock(&self.supervision);
-        if supervision.paused.as_ref() != Some(guidance) {
+        if supervision.paused.as_ref().is_none_or(|(id, _)| id != guidance) {
             return;
         }
         supervision.paused = None;
@@ -115,12 +135,21 @@ impl Session {
 
     /// The fault of a session that waits for guidance.
     pub fn check_running(&self) -> Result<(), Fault> {
-        let Some(id) = self.paused_for() else { return Ok(()) };
-        let message = "several actions in a row have failed, so the session waits for a person's guidance";
+        let Some((id, reason)) = lock(&self.supervision).paused.clone() else { return Ok(()) };
+        let (message, end) = match reason {
+            PauseReason::Failures => (
+                "several actions in a row have failed, so the session waits for a person's guidance",
+                "If nobody answers, the pause ends by itself.",
+            ),
+            PauseReason::CredentialTyped => (
+                "a credential was typed, so the session is halted until a person resumes or ends it",
+                "Tell the person; nothing else helps.",
+            ),
+        };
         Err(Fault::new(ErrorCode::SessionPaused { approval: id.to_string() }, message).hint(redacted!(
-            "Reading still works. browser_pending with pending_id {} returns the operator's answer; then continue. If nobody \
-             answers, the pause ends by itself.",
-            id
+            "Reading still works. browser_pending with pending_id {} returns the operator's answer; then continue. {}",
+            id,
+            end
         )))
     }
 }

@@ -4,7 +4,7 @@
 //! commit configurations.
 
 use super::values::{KvLogin, MasterKeyPlace, Seconds, VaultBackend};
-use policy::{Actor, DomainPattern, Tenant};
+use policy::{Access, Actor, DomainPattern, Tenant};
 use vault::GrantedHost;
 
 #[derive(Clone, Debug)]
@@ -69,4 +69,5 @@ pub struct StandingGrant {
     pub tenant: Tenant,
     pub actor: Actor,
     pub hosts: Vec<GrantedHost>,
+    pub access: Access,
 }

@@ -6,12 +6,13 @@ mod values;
 pub use credentials::{Credentials, KvServer, Sops, StandingGrant, StoreSettings};
 pub use values::{
     EgressMode, Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
-    VaultBackend,
+    VaultBackend, WebhookFormat,
 };
 
 use crate::approvals::ApprovalSettings;
-use policy::{CustomRule, DomainPattern, ImageFormat, RiskResponses};
+use policy::{CustomRule, DomainPattern, ImageFormat, RiskResponse, RiskResponses};
 use std::net::SocketAddr;
+use std::time::Duration;
 
 /// The settings under `security.browser`.
 #[derive(Clone, Debug)]
@@ -57,8 +58,12 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct Container {
     pub memory_limit: Size,
-    /// Number of CPUs: 0.5 is half of one.
+    /// Sustained number of CPUs: 0.5 is half of one.
     pub cpu_shares: f64,
+    /// CPU time that a session can save, and has when it opens.
+    pub cpu_credit: Seconds,
+    /// Maximum number of CPUs at once while there is credit; all if absent.
+    pub cpu_burst: Option<f64>,
     pub network: Network,
     /// Processes and threads together.
     pub pids: u32,
@@ -88,12 +93,18 @@ pub struct Hitl {
     pub enabled: bool,
     pub trusted_domains: Vec<DomainPattern>,
     pub sensitive_domains: Vec<DomainPattern>,
+    /// Whether the shipped list of banks, payment services, mail and cloud consoles is sensitive, too.
+    pub well_known_sensitive: bool,
     /// The reaction to each risk level.
     pub levels: RiskResponses,
+    /// The reaction to a medium risk in a clean session on a domain that is not trusted (S1 asks there).
+    pub medium_on_new_domain: RiskResponse,
     /// The operator's own rules, in S1's form.
-    pub rules: Vec<CustomRule>,
+    pub rules: Vec<ApprovalRule>,
     /// A question without an answer in this time is denied.
     pub approval_timeout: Seconds,
+    /// How long the same is refused without asking, after an operator denied it; 0 asks again at once.
+    pub denial_stands: Seconds,
     pub webhook: Webhook,
     /// Questions of one session per minute. Further ones are denied without asking.
     pub approvals_per_minute: u32,
@@ -101,11 +112,22 @@ pub struct Hitl {
     pub failures_before_pause: u32,
 }
 
-/// A program that receives questions and may answer them; off unless both are set.
+/// A rule of the operator's, and how long its questions wait.
+#[derive(Clone, Debug)]
+pub struct ApprovalRule {
+    pub rule: CustomRule,
+    /// `approval_timeout` if absent.
+    pub timeout: Option<Seconds>,
+}
+
+/// A program or a service that receives questions. With a shared secret, deliveries are signed and it may answer.
 #[derive(Clone, Debug)]
 pub struct Webhook {
     pub url: Option<String>,
-    /// A file of mode 0600 with the shared secret.
+    /// A file of mode 0600 with the address, where that is a secret itself.
+    pub url_file: Option<String>,
+    pub format: WebhookFormat,
+    /// A file of mode 0600 with the shared secret. Our own format needs one.
     pub secret_file: Option<String>,
 }
 
@@ -202,9 +224,17 @@ impl Config {
             trusted: self.hitl.trusted_domains.clone(),
             sensitive: self.hitl.sensitive_domains.clone(),
             allowlist: self.domain_allowlist.clone(),
-            rules: self.hitl.rules.clone(),
+            rules: self.hitl.rules.iter().map(|one| one.rule.clone()).collect(),
             credential_scan: self.credential_scan,
+            well_known_sensitive: self.hitl.well_known_sensitive,
+            medium_on_new_domain: self.hitl.medium_on_new_domain,
         }
+    }
+
+    /// How long a question by this rule waits. Custom rules may say so; all others wait for the usual time.
+    pub fn approval_timeout(&self, rule: &str) -> Duration {
+        let own = self.hitl.rules.iter().find(|one| one.rule.name == rule).and_then(|one| one.timeout);
+        own.unwrap_or(self.hitl.approval_timeout).duration()
     }
 
     /// The settings of approvals.
@@ -212,6 +242,12 @@ impl Config {
         ApprovalSettings {
             timeout: self.hitl.approval_timeout.duration(),
             most_a_minute: self.hitl.approvals_per_minute,
+            rule_timeouts: self
+                .hitl
+                .rules
+                .iter()
+                .filter_map(|one| Some((one.rule.name.clone(), one.timeout?.duration())))
+                .collect(),
         }
     }
 }

@@ -125,6 +125,15 @@ pub enum PictureFormat {
     Png,
 }
 
+/// What a webhook takes: our own signed JSON, or the message of a push or chat service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WebhookFormat {
+    Stockade,
+    Ntfy,
+    Slack,
+    Telegram,
+}
+
 /// Host names with fixed addresses, set by the operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hosts(pub BTreeMap<String, SocketAddr>);

@@ -7,9 +7,11 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    #[error("no state folder is known: neither --state, $STOCKADE_STATE, $XDG_DATA_HOME nor $HOME is set")]
+    #[error("there is no state folder: --state, $STOCKADE_STATE, $XDG_DATA_HOME and $HOME are all unset")]
     NoFolder,
-    #[error("cannot find out where this program is")]
+    #[error("there is no folder for templates: $STOCKADE_TEMPLATES, $XDG_DATA_HOME and $HOME are all unset")]
+    NoTemplatesFolder,
+    #[error("cannot find the path of this program")]
     NoProgram { source: io::Error },
     #[error("{doing} the state folder {}", folder.display())]
     Unusable { doing: &'static str, folder: PathBuf, source: io::Error },
@@ -26,7 +28,7 @@ fn holder(pid: Option<u32>) -> String {
 impl StateError {
     pub fn code(&self) -> ErrorCode {
         match self {
-            StateError::NoFolder => ErrorCode::StateNoFolder,
+            StateError::NoFolder | StateError::NoTemplatesFolder => ErrorCode::StateNoFolder,
             StateError::NoProgram { .. } => ErrorCode::BridgeMissing,
             StateError::Unusable { .. } => ErrorCode::StateUnusable,
             StateError::NotOurs { .. } => ErrorCode::StateNotOurs,
@@ -44,13 +46,14 @@ impl From<StateError> for Fault {
         let fault = Fault::caused(error.code(), &error);
         match error {
             StateError::NoFolder => fault.hint("Name one with --state FOLDER."),
+            StateError::NoTemplatesFolder => fault.hint("Set $HOME or $STOCKADE_TEMPLATES."),
             StateError::NoProgram { .. } => fault.hint("Name the bridge with --bridge or $STOCKADE_BRIDGE."),
             StateError::NotOurs { .. } => {
                 fault.hint("Run as that user, or name a folder of your own with --state.")
             }
-            StateError::Locked { .. } => fault.hint(
-                "Use the one that runs, stop it, or start this one with a folder of its own (--state).",
-            ),
+            StateError::Locked { .. } => {
+                fault.hint("Use the running one, stop it, or give this one its own folder with --state.")
+            }
             StateError::Unusable { .. } => fault,
         }
     }

@@ -62,7 +62,10 @@ fn templates_dir_in(root: bool, variables: Variables) -> Result<PathBuf, StateEr
     match path(variables, "STOCKADE_TEMPLATES") {
         Some(folder) => Ok(folder),
         None if root => Ok(PathBuf::from("/var/lib/stockade/templates")),
-        None => Ok(data_dir(variables)?.join("templates")),
+        None => match data_dir(variables) {
+            Ok(folder) => Ok(folder.join("templates")),
+            Err(_) => Err(StateError::NoTemplatesFolder),
+        },
     }
 }
 
@@ -103,5 +106,6 @@ mod tests {
         for (root, set, expected) in cases {
             assert_eq!(templates_dir_in(root, &variables(set)).unwrap(), PathBuf::from(expected), "{set:?}");
         }
+        assert!(matches!(templates_dir_in(false, &variables(&[])), Err(StateError::NoTemplatesFolder)));
     }
 }

@@ -7,23 +7,23 @@ use std::path::PathBuf;
 
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    #[error("cannot make the database file {}", file.display())]
+    #[error("cannot create the database file {}", file.display())]
     File { file: PathBuf, source: io::Error },
     #[error("{doing}")]
     Database { doing: &'static str, source: sqlx::Error },
-    #[error("the database is of version {found}, and this program knows versions up to {known}")]
+    #[error("the database has version {found}, but this program supports versions up to {known}")]
     Newer { found: i64, known: i64 },
-    #[error("the database holds a name that is none: tenant '{tenant}', actor '{actor}'")]
+    #[error("the database holds an invalid name: tenant '{tenant}', actor '{actor}'")]
     BadName { tenant: String, actor: String, source: policy::InvalidName },
-    #[error("the database holds a time that is none: {value}")]
+    #[error("the database holds an invalid time: {value}")]
     BadTime { value: i64, source: jiff::Error },
-    #[error("the database holds a {column} that is none: '{value}'")]
+    #[error("the database holds an invalid {column}: '{value}'")]
     BadWord { column: &'static str, value: String },
-    #[error("a question's card cannot be read or written")]
+    #[error("the card of an approval request cannot be read or written")]
     BadCard { source: serde_json::Error },
     #[error("there is no key '{id}'")]
     UnknownKey { id: String },
-    #[error("the label has {length} characters, and at most {most} fit")]
+    #[error("the label has {length} characters; at most {most} are allowed")]
     LongLabel { length: usize, most: usize },
     #[error("there is no operator '{name}'")]
     UnknownOperator { name: String },
@@ -31,7 +31,7 @@ pub enum StorageError {
     OperatorExists { name: String },
     #[error("'{name}' is the only operator")]
     LastOperator { name: String },
-    #[error("no random numbers")]
+    #[error("the system returned no random numbers")]
     NoRandomness { source: getrandom::Error },
 }
 
@@ -98,17 +98,23 @@ impl From<StorageError> for Fault {
         let fault = Fault::outside_sessions(code, with_causes(&error));
         match fault.code {
             ErrorCode::DiskFull => Fault::disk_full(error),
-            ErrorCode::StorageBusy => fault.hint("Another process is writing: try again in a moment.").retryable(),
+            ErrorCode::StorageBusy => {
+                fault.hint("Another process is writing: try again in a moment.").retryable()
+            }
             ErrorCode::StorageDamaged => fault.hint(
-                "Put stockade.db in the state folder aside (new keys are then made), or restore a copy of it.",
+                "Restore a copy of stockade.db in the state folder, or move it away: then new keys are made.",
             ),
-            ErrorCode::StorageNewer => fault.hint("Use the newer program that wrote it, or another --state folder."),
+            ErrorCode::StorageNewer => {
+                fault.hint("Use the newer version of Stockade that wrote it, or another --state folder.")
+            }
             ErrorCode::UnknownKey => fault.hint("`stockade key list` shows the keys and their ids."),
-            ErrorCode::UnknownOperator => fault.hint("`stockade operator list` shows who there is."),
-            ErrorCode::OperatorExists => fault.hint("Choose another name, or `stockade operator password NAME`."),
+            ErrorCode::UnknownOperator => fault.hint("`stockade operator list` shows all operators."),
+            ErrorCode::OperatorExists => {
+                fault.hint("Choose another name, or `stockade operator password NAME`.")
+            }
             ErrorCode::LastOperator => fault.hint("Add another first: stockade operator add NAME"),
             ErrorCode::BadLabel => fault.hint("Choose a shorter label."),
-            _ => fault.hint("Check that the state folder can be written to."),
+            _ => fault.hint("Check that the state folder is writable."),
         }
     }
 }

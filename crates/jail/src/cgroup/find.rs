@@ -1,6 +1,6 @@
 //! Finding the cgroup under which ours may go.
 
-use super::{CONTROLLERS, CgroupChoice, Folders, OWN_LEAF, Version};
+use super::{CONTROLLERS, CPU_ACCOUNTING, CgroupChoice, Folders, OWN_LEAF, Version};
 use crate::JailError;
 use rustix::fs::{Access, access};
 use rustix::io::Errno;
@@ -100,7 +100,13 @@ impl Host {
             self.folder(name, path)
         };
         let [memory, cpu, pids] = CONTROLLERS.map(folder);
-        Ok((version, Folders { memory: memory?, cpu: cpu?, pids: pids? }))
+        let cpu = cpu?;
+        let cpuacct = match version {
+            // Mostly mounted together with `cpu`.
+            Version::V1 => Some(folder(CPU_ACCOUNTING)?).filter(|counted| *counted != cpu),
+            Version::V2 => None,
+        };
+        Ok((version, Folders { memory: memory?, cpu, pids: pids?, cpuacct }))
     }
 
     /// The lowest cgroup that has both us and `folder` in it (version 2).
@@ -223,7 +229,7 @@ fn how_to_delegate(version: Version) -> String {
     let way = match version {
         Version::V2 => "Run: systemd-run --user --scope -p Delegate=yes stockade serve".to_owned(),
         Version::V1 => format!(
-            "Run once as root: for c in memory cpu pids; do mkdir -p /sys/fs/cgroup/$c/{name} && \
+            "Run once as root: for c in memory cpu cpuacct pids; do mkdir -p /sys/fs/cgroup/$c/{name} && \
              chown {user} /sys/fs/cgroup/$c/{name}; done"
         ),
     };

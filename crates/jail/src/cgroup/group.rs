@@ -1,7 +1,7 @@
 //! The cgroup of one jail: its limits, its statistics, its end.
 
 use super::{Folders, JailStats, REMOVE_WAIT, Version, read_pids, remove_folder};
-use crate::{JailError, Limits};
+use crate::{CpuWeight, JailError, Limits};
 use rustix::io::Errno;
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs::{self, File, OpenOptions};
@@ -15,6 +15,10 @@ const CPU_PERIOD_US: u64 = 250_000;
 
 /// The smallest quota that the kernel accepts.
 const CPU_QUOTA_MIN_US: u64 = 1_000;
+
+/// What the kernel gives a new cgroup, in version 1 and 2: the weight of a jail with [`CpuWeight::FULL`].
+const CPU_SHARES: u32 = 1024;
+const CPU_WEIGHT: u32 = 100;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Group {
@@ -57,6 +61,26 @@ impl Group {
         self.set_quota(quota)?;
         self.set_burst(quota.unwrap_or(0));
         Ok(())
+    }
+
+    /// Sets the part of a busy machine that the jail gets beside other jails.
+    pub fn set_cpu_weight(&self, weight: CpuWeight) -> Result<(), JailError> {
+        let (name, full) = match self.version {
+            Version::V1 => ("cpu.shares", CPU_SHARES),
+            Version::V2 => ("cpu.weight", CPU_WEIGHT),
+        };
+        write(&self.folders.cpu, name, &weight.part_of(full).to_string())
+    }
+
+    /// The CPU time that all processes of the jail have used, ended ones included.
+    pub fn cpu_usage(&self) -> Result<Duration, JailError> {
+        match self.version {
+            Version::V1 => {
+                let folder = self.folders.cpuacct.as_ref().unwrap_or(&self.folders.cpu);
+                read_number(folder, "cpuacct.usage").map(Duration::from_nanos)
+            }
+            Version::V2 => read_keyed(&self.folders.cpu, "cpu.stat", "usage_usec").map(Duration::from_micros),
+        }
     }
 
     /// Failing is not an error: without burst pages are slower, and the share is the same.

@@ -1,6 +1,6 @@
 //! Memory, processor and process limits by cgroup, version 1 or 2.
 //!
-//! A jail's cgroup is `<parent>/stockade/<instance>/<jail>`; in version 1 once in each of three
+//! A jail's cgroup is `<parent>/stockade/<instance>/<jail>`; in version 1 once in each of up to four
 //! hierarchies, in version 2 once. [`find`] says where the parent is, this file and [`group`] do the rest.
 
 mod find;
@@ -56,12 +56,15 @@ pub(crate) enum Version {
     V2,
 }
 
-/// The same cgroup in the hierarchies that matter; in version 2 all three are one folder.
+/// The same cgroup in the hierarchies that matter; in version 2 all are one folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Folders {
     pub memory: PathBuf,
     pub cpu: PathBuf,
     pub pids: PathBuf,
+    /// Where version 1 counts CPU time, if not in `cpu`. Absent in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpuacct: Option<PathBuf>,
 }
 
 /// The cgroups of one instance. Written into its folder, so that a reaper finds them.
@@ -80,6 +83,9 @@ const SHARED: &str = "stockade";
 const OWN_LEAF: &str = "stockade-host";
 
 const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
+
+/// Counts CPU time in version 1. In version 2 every cgroup does.
+const CPU_ACCOUNTING: &str = "cpuacct";
 
 /// A cgroup can be removed a moment after its last process died; past this wait it is an error.
 const REMOVE_WAIT: Duration = Duration::from_secs(2);
@@ -192,16 +198,22 @@ impl Cgroups {
 impl Folders {
     #[cfg(test)]
     pub fn one(folder: PathBuf) -> Folders {
-        Folders { memory: folder.clone(), cpu: folder.clone(), pids: folder }
+        Folders { memory: folder.clone(), cpu: folder.clone(), pids: folder, cpuacct: None }
     }
 
     pub fn join(&self, name: &str) -> Folders {
-        Folders { memory: self.memory.join(name), cpu: self.cpu.join(name), pids: self.pids.join(name) }
+        Folders {
+            memory: self.memory.join(name),
+            cpu: self.cpu.join(name),
+            pids: self.pids.join(name),
+            cpuacct: self.cpuacct.as_ref().map(|folder| folder.join(name)),
+        }
     }
 
     /// Each different folder once (version 1 may mount several controllers together).
     pub fn each(&self) -> Vec<&Path> {
         let mut all: Vec<&Path> = vec![&self.memory, &self.cpu, &self.pids];
+        all.extend(self.cpuacct.as_deref());
         all.sort();
         all.dedup();
         all

@@ -2,6 +2,7 @@
 
 use super::find::{Host, check_controllers, check_within_reach, not_writable};
 use super::*;
+use crate::CpuWeight;
 use std::cell::Cell;
 
 const V1: &str = "\
@@ -9,6 +10,15 @@ const V1: &str = "\
 31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
 32 24 0:28 / /sys/fs/cgroup/pids rw shared:9 - cgroup cgroup rw,pids
 33 24 0:29 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw";
+const V1_APART: &str = "\
+30 24 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+34 24 0:30 / /sys/fs/cgroup/cpuacct rw - cgroup cgroup rw,cpuacct
+31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+32 24 0:28 / /sys/fs/cgroup/pids rw shared:9 - cgroup cgroup rw,pids";
+const V1_UNCOUNTED: &str = "\
+30 24 0:26 / /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu
+31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory
+32 24 0:28 / /sys/fs/cgroup/pids rw shared:9 - cgroup cgroup rw,pids";
 const V2: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
 const V2_IN_CONTAINER: &str = "29 23 0:26 /box/7 /sys/fs/cgroup rw - cgroup2 cgroup2 rw";
 const OWN_V1: &str = "6:pids:/me\n5:memory:/me/m\n4:cpu,cpuacct:/\n0::/";
@@ -20,11 +30,17 @@ fn the_parent_is_the_mount_for_root_and_a_delegated_cgroup_for_others() {
     let auto = CgroupChoice::Auto;
     let under = CgroupChoice::Under(PathBuf::from("/box/7/mine"));
     let sys = |tail: &str| PathBuf::from("/sys/fs/cgroup").join(tail);
-    let three =
-        |memory: &str, cpu: &str, pids: &str| Folders { memory: sys(memory), cpu: sys(cpu), pids: sys(pids) };
+    let three = |memory: &str, cpu: &str, pids: &str| Folders {
+        memory: sys(memory),
+        cpu: sys(cpu),
+        pids: sys(pids),
+        cpuacct: None,
+    };
+    let four = Folders { cpuacct: Some(sys("cpuacct")), ..three("memory", "cpu", "pids") };
     let cases = [
         (V1, OWN_V1, &auto, true, Version::V1, three("memory", "cpu,cpuacct", "pids")),
         (V1, OWN_V1, &auto, false, Version::V1, three("memory/me/m", "cpu,cpuacct", "pids/me")),
+        (V1_APART, OWN_V1, &auto, true, Version::V1, four),
         (
             V1,
             OWN_V1,
@@ -50,6 +66,7 @@ fn hosts_without_the_controllers_are_told_apart_from_hosts_with_them() {
     let cases = [
         ("", CgroupChoice::Auto),
         ("31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory", CgroupChoice::Auto),
+        (V1_UNCOUNTED, CgroupChoice::Auto),
         (V2, outside),
     ];
     for (mounts, choice) in cases {
@@ -128,6 +145,8 @@ const KNOBS_V1: &[(&str, &str)] = &[
     ("cpu.cfs_period_us", ""),
     ("cpu.cfs_quota_us", ""),
     ("cpu.cfs_burst_us", ""),
+    ("cpu.shares", "1024"),
+    ("cpuacct.usage", "2500000000\n"),
     ("pids.max", ""),
     ("pids.current", "7\n"),
     ("pids.events", "max 2\n"),
@@ -139,6 +158,8 @@ const KNOBS_V2: &[(&str, &str)] = &[
     ("memory.events", "low 0\nmax 9\noom 4\noom_kill 3\noom_group_kill 0\n"),
     ("cpu.max", ""),
     ("cpu.max.burst", ""),
+    ("cpu.weight", "100"),
+    ("cpu.stat", "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n"),
     ("pids.max", ""),
     ("pids.current", "7\n"),
     ("pids.events", "max 2\n"),
@@ -178,9 +199,32 @@ fn limits_are_written_and_counts_read_in_both_versions() {
         }
         let stats = JailStats { memory_bytes: 4096, oom_kills: 3, pids: 7, pids_limit_hits: 2 };
         assert_eq!(group.stats().unwrap(), stats);
+        assert_eq!(group.cpu_usage().unwrap(), Duration::from_millis(2500));
         group.set_cpu(None).unwrap();
         for (name, value) in lifted[index] {
             assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), value, "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_weight_of_a_jail_goes_from_the_kernels_own_to_a_sixteenth() {
+    let cases = [
+        (1.0, "1024", "100"),
+        (2.0, "1024", "100"),
+        (0.49, "512", "50"),
+        (0.0, "64", "6"),
+        (-1.0, "64", "6"),
+    ];
+    for (part, shares, weight) in cases {
+        for (version, knobs, name, expected) in
+            [(Version::V1, KNOBS_V1, "cpu.shares", shares), (Version::V2, KNOBS_V2, "cpu.weight", weight)]
+        {
+            let folder = tempfile::tempdir().unwrap();
+            fake(folder.path(), knobs);
+            let group = Group::new(version, Folders::one(folder.path().to_owned()));
+            group.set_cpu_weight(CpuWeight::of_part(part)).unwrap();
+            assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), expected, "{part}");
         }
     }
 }
@@ -192,6 +236,8 @@ fn a_limit_is_never_written_to_a_file_that_is_not_a_knob() {
         let group = Group::new(version, Folders::one(folder.path().to_owned()));
         assert!(group.set_limits(&Limits::default()).is_err());
         assert!(group.set_cpu(Some(1.0)).is_err());
+        assert!(group.set_cpu_weight(CpuWeight::FULL).is_err());
+        assert!(group.cpu_usage().is_err());
         assert!(group.stats().is_err());
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -255,9 +301,10 @@ fn the_shared_cgroup_goes_with_the_last_instance() {
         memory: root.path().join("memory/stockade"),
         cpu: root.path().join("cpu/stockade"),
         pids: root.path().join("pids/stockade"),
+        cpuacct: Some(root.path().join("cpuacct/stockade")),
     };
     let of = |name: &str| Cgroups { version: Version::V1, instance: id(name), shared: folders.clone() };
-    for hierarchy in ["memory", "cpu", "pids"] {
+    for hierarchy in ["memory", "cpu", "pids", "cpuacct"] {
         fs::create_dir(root.path().join(hierarchy)).unwrap();
     }
     let (first, second) = (of("i1"), of("i2"));

@@ -132,13 +132,6 @@ impl Keeper {
         }
     }
 
-    pub fn set_cpu(&self, id: &JailId, share: Option<f64>) -> Result<(), JailError> {
-        match self.request(id, Request::SetCpu(id.clone(), share))? {
-            Reply::Done => Ok(()),
-            other => Err(unexpected_reply(&other)),
-        }
-    }
-
     pub fn log_tail(&self, id: &JailId) -> Result<String, JailError> {
         match self.request(id, Request::LogTail(id.clone()))? {
             Reply::Log(text) => Ok(text),

@@ -62,7 +62,6 @@ fn handle(jails: &mut Supervisor, request: Request) -> Result<Reply, JailError> 
         }
         Request::State(id) => Ok(Reply::State(jails.state(&id))),
         Request::Stats(id) => jails.stats(&id).map(Reply::Stats),
-        Request::SetCpu(id, share) => jails.set_cpu(&id, share).map(|()| Reply::Done),
         Request::LogTail(id) => jails.log_tail(&id).map(Reply::Log),
         Request::Destroy(id) => jails.destroy(&id).map(Reply::Stats),
         Request::Setup(_) | Request::Shutdown => Ok(Reply::Done),

@@ -24,7 +24,6 @@ pub(super) enum Request {
     },
     State(JailId),
     Stats(JailId),
-    SetCpu(JailId, Option<f64>),
     LogTail(JailId),
     Destroy(JailId),
     /// End all jails and exit. Closing the socket means the same.

@@ -7,11 +7,13 @@
 //! ```
 
 use super::{Launcher, sockets};
-use crate::cgroup::Cgroups;
+use crate::cgroup::{Cgroups, Group};
 use crate::lock::Lock;
 use crate::probe::try_namespaces;
 use crate::runtime::{InstanceReport, JailReport, Reaped};
-use crate::{CgroupChoice, Enforcement, InstanceId, JailError, JailId, PreparedJail, bwrap, folder};
+use crate::{
+    CgroupChoice, CpuWeight, Enforcement, InstanceId, JailError, JailId, PreparedJail, bwrap, folder,
+};
 use rustix::process::geteuid;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -20,6 +22,7 @@ use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 const LOCK: &str = "lock";
 const RECORD: &str = "instance.json";
@@ -142,6 +145,35 @@ impl LocalInstance {
     /// See [`Runtime::prepare`](crate::Runtime::prepare).
     pub fn prepare(&self, jail: &JailId) -> Result<PreparedJail, JailError> {
         sockets::prepare(&self.dir, jail)
+    }
+
+    /// See [`Runtime::cpu_usage`](crate::Runtime::cpu_usage). Like the other CPU calls, works on the cgroup itself: it
+    /// does not wait for the thread that launches jails.
+    pub fn cpu_usage(&self, jail: &JailId) -> Result<Option<Duration>, JailError> {
+        self.in_group(jail, Group::cpu_usage)
+    }
+
+    /// See [`Runtime::set_cpu`](crate::Runtime::set_cpu).
+    pub fn set_cpu(&self, jail: &JailId, processors: Option<f64>) -> Result<(), JailError> {
+        self.in_group(jail, |group| group.set_cpu(processors)).map(drop)
+    }
+
+    /// See [`Runtime::set_cpu_weight`](crate::Runtime::set_cpu_weight).
+    pub fn set_cpu_weight(&self, jail: &JailId, weight: CpuWeight) -> Result<(), JailError> {
+        self.in_group(jail, |group| group.set_cpu_weight(weight)).map(drop)
+    }
+
+    /// `None` in the weaker mode. A jail without a cgroup is unknown.
+    fn in_group<T>(
+        &self,
+        jail: &JailId,
+        call: impl FnOnce(&Group) -> Result<T, JailError>,
+    ) -> Result<Option<T>, JailError> {
+        let Some(group) = self.cgroups.as_ref().map(|cgroups| cgroups.group(jail)) else { return Ok(None) };
+        match call(&group) {
+            Err(_) if !group.exists() => Err(JailError::UnknownJail { id: jail.clone() }),
+            result => result.map(Some),
+        }
     }
 
     pub fn launcher(&self) -> Launcher {

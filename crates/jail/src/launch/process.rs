@@ -194,10 +194,6 @@ impl JailProcess {
         self.group.as_ref().map(Group::stats).transpose()
     }
 
-    pub fn set_cpu(&self, share: Option<f64>) -> Result<(), JailError> {
-        self.group.as_ref().map_or(Ok(()), |group| group.set_cpu(share))
-    }
-
     pub fn log_text(&mut self) -> Result<String, JailError> {
         self.log.read_rest().map_err(JailError::system("reading the jail's output"))?;
         Ok(self.log.text())

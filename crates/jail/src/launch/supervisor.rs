@@ -39,10 +39,6 @@ impl Supervisor {
         self.jail(id)?.stats()
     }
 
-    pub fn set_cpu(&mut self, id: &JailId, share: Option<f64>) -> Result<(), JailError> {
-        self.jail(id)?.set_cpu(share)
-    }
-
     pub fn log_tail(&mut self, id: &JailId) -> Result<String, JailError> {
         self.jail(id)?.log_text()
     }
@@ -68,15 +64,26 @@ impl Supervisor {
     /// printed meanwhile: one whose output nobody reads would block.
     pub fn wait(&mut self, requests: BorrowedFd<'_>) -> Result<bool, JailError> {
         let mut fds = vec![PollFd::from_borrowed_fd(requests, PollFlags::IN)];
-        let events = self.jails.values().flat_map(JailProcess::event_fds);
-        fds.extend(events.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
-        let requested = match poll(&mut fds, None) {
-            Ok(_) => fds.first().is_some_and(|fd| !fd.revents().is_empty()),
-            Err(Errno::INTR) => false,
+        let mut owners = vec![None];
+        for (id, jail) in &self.jails {
+            for fd in jail.event_fds() {
+                fds.push(PollFd::from_borrowed_fd(fd, PollFlags::IN));
+                owners.push(Some(id));
+            }
+        }
+        match poll(&mut fds, None) {
+            Ok(_) => {}
+            Err(Errno::INTR) => return Ok(false),
             Err(error) => return Err(JailError::system("waiting for events")(error)),
-        };
-        for jail in self.jails.values_mut() {
-            jail.read_events()?;
+        }
+        let ready = fds.iter().zip(owners).filter(|(fd, _)| !fd.revents().is_empty());
+        let ready: Vec<Option<JailId>> = ready.map(|(_, owner)| owner.cloned()).collect();
+        let mut requested = false;
+        for owner in ready {
+            match owner.map(|id| self.jails.get_mut(&id)) {
+                None => requested = true,
+                Some(jail) => jail.map_or(Ok(()), JailProcess::read_events)?,
+            }
         }
         Ok(requested)
     }

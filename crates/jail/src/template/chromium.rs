@@ -137,6 +137,8 @@ pub(super) fn check_program(path: &Path) -> Result<(), TemplateError> {
 }
 
 fn version(program: &Path) -> Result<String, TemplateError> {
+    // Without its libraries it does not start; this error names them.
+    super::closure::of(program)?;
     let tool =
         run_tool(Command::new(program).arg("--version")).map_err(TemplateError::file("running", program))?;
     // "Chromium 156.0.7000.1 built on Debian …": the number is what matters.

@@ -24,14 +24,12 @@ pub(super) fn of(program: &Path) -> Result<Closure, TemplateError> {
 }
 
 fn parse(program: &Path, text: &str) -> Result<Closure, TemplateError> {
-    let mut closure = Closure::default();
+    let (mut closure, mut missing) = (Closure::default(), Vec::new());
     for line in text.lines().map(str::trim) {
         if let Some((name, path)) = line.split_once(" => ") {
             if path.starts_with("not found") {
-                return Err(TemplateError::LibraryMissing {
-                    program: program.to_owned(),
-                    library: name.to_owned(),
-                });
+                missing.push(name);
+                continue;
             }
             let path = path.rsplit_once(" (").map_or(path, |(path, _)| path);
             closure.libraries.push((name.to_owned(), PathBuf::from(path)));
@@ -41,7 +39,11 @@ fn parse(program: &Path, text: &str) -> Result<Closure, TemplateError> {
             closure.loader = Some(PathBuf::from(path));
         }
     }
-    Ok(closure)
+    if missing.is_empty() {
+        return Ok(closure);
+    }
+    // All of them at once: nobody installs packages one by one.
+    Err(TemplateError::LibraryMissing { program: program.to_owned(), library: missing.join(", ") })
 }
 
 impl Closure {
@@ -96,9 +98,12 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_library_is_named() {
-        let error = parse(Path::new("/p"), "\tlibnss3.so => not found\n").unwrap_err();
+    fn every_missing_library_is_named() {
+        let listed =
+            "\tlibnspr4.so => not found\n\tlibc.so.6 => /lib/libc.so.6 (0x0)\n\tlibnss3.so => not found\n";
+        let error = parse(Path::new("/p"), listed).unwrap_err();
         assert_eq!(error.code(), ErrorCode::LibraryMissing);
-        assert!(error.to_string().contains("libnss3.so"));
+        assert!(error.to_string().contains("libnspr4.so, libnss3.so"), "{error}");
+        assert!(error.hint().contains("libnss3"), "{}", error.hint());
     }
 }

@@ -9,25 +9,25 @@ use std::path::{Path, PathBuf};
 
 #[derive(Debug, thiserror::Error)]
 pub enum TemplateError {
-    #[error("{} is not installed on this machine", what_is_missing(.flavour))]
+    #[error("{} is not installed", what_is_missing(.flavour))]
     ChromiumMissing { flavour: Flavour },
-    #[error("{program} is not installed on this machine")]
+    #[error("{program} is not installed")]
     ProgramMissing { program: &'static str, package: &'static str },
-    #[error("{path} is not a program: a wrapper script cannot go into a template")]
+    #[error("{path} is not a binary; a template cannot hold a wrapper script")]
     NotAProgram { path: PathBuf },
-    #[error("the bridge is not at {path}")]
+    #[error("there is no bridge at {path}")]
     BridgeMissing { path: PathBuf },
-    #[error("{program} needs the library {library}, which is not on this machine")]
+    #[error("{program} needs libraries that are not installed: {library}")]
     LibraryMissing { program: PathBuf, library: String },
-    #[error("template {id} is not what was built: {}", summary(.differences))]
+    #[error("template {id} was changed after it was built: {}", summary(.differences))]
     Altered { id: String, differences: Vec<Difference> },
-    #[error("{path} cannot be trusted with templates: {why}")]
+    #[error("{path} is not safe for templates: {why}")]
     Unsafe { path: PathBuf, why: &'static str },
     #[error("there is no {flavour} template")]
     Missing { flavour: Flavour },
     #[error("the manifest of {path} cannot be read")]
     BadManifest { path: PathBuf, source: serde_json::Error },
-    #[error("no random numbers")]
+    #[error("the system returned no random numbers")]
     NoRandomness { source: getrandom::Error },
     #[error("{program} failed: {output}")]
     Tool { program: &'static str, output: String },
@@ -88,18 +88,22 @@ impl TemplateError {
                     .to_owned()
             }
             TemplateError::ChromiumMissing { flavour: Flavour::Xvfb } => {
-                "Run: apt-get install chromium".to_owned()
+                "Install full Chromium: apt-get install chromium (Fedora: dnf install chromium; Arch: pacman -S chromium)"
+                    .to_owned()
             }
-            TemplateError::ProgramMissing { package, .. } => format!("Run: apt-get install {package}"),
+            TemplateError::ProgramMissing { package, .. } => format!("Install it: apt-get install {package} (other systems may name the package differently)"),
             TemplateError::NotAProgram { .. } => {
-                "Give the real program, which such a script starts (often under /usr/lib/chromium)."
+                "Name the program that the script starts, often below /usr/lib/chromium."
                     .to_owned()
             }
             TemplateError::BridgeMissing { .. } => {
                 "Run: cargo build -p bridge (or give --bridge PATH)".to_owned()
             }
             TemplateError::LibraryMissing { library, .. } => {
-                format!("Install the package that has {library}; apt-get install --fix-broken may do.")
+                format!(
+                    "Install the packages that contain {library}. On Debian and Ubuntu, `apt-get install libnss3` \
+                     brings libnss3.so, libnssutil3.so and libnspr4.so."
+                )
             }
             TemplateError::Altered { id, .. } => {
                 format!("Find out who changed it. Then run: stockade template build (it replaces {id})")
@@ -108,7 +112,7 @@ impl TemplateError {
                 format!("Find out who changed it. Then run: rm -r {}", path.display())
             }
             TemplateError::Unsafe { path, .. } => {
-                format!("Look at who made it, then run: rm -r {}; stockade template build", path.display())
+                format!("Find out who made it, then run: rm -r {}; stockade template build", path.display())
             }
             TemplateError::Missing { flavour: Flavour::Headless } => {
                 "Run: stockade template build".to_owned()

@@ -142,15 +142,21 @@ pub(super) fn copy(tree: &Tree, progress: &mut dyn FnMut(&str)) -> Result<(), Te
     }
 }
 
+/// Fills the cache of fonts.
+const FC_CACHE: &str = "/usr/bin/fc-cache";
+
 /// Runs the host's `fc-cache` with the tree as its root, which `fc-cache` has no option for.
 fn fill_cache(tree: &Tree) -> Result<(), String> {
     let bwrap = find_program("bwrap").ok_or_else(|| "bubblewrap is not installed".to_owned())?;
+    if !Path::new(FC_CACHE).is_file() {
+        return Err("fc-cache of the package fontconfig is not installed".to_owned());
+    }
     let mut command = Command::new(bwrap);
     command
         .args(["--die-with-parent", "--unshare-net", "--unshare-pid", "--clearenv", "--bind"])
         .arg(tree.root())
         .args(["/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"])
-        .args(["--ro-bind", "/usr/bin/fc-cache", "/tmp/fc-cache", "--", "/tmp/fc-cache", "--force"]);
+        .args(["--ro-bind", FC_CACHE, "/tmp/fc-cache", "--", "/tmp/fc-cache", "--force"]);
     match run_tool(&mut command) {
         Ok(tool) if tool.success => Ok(()),
         Ok(tool) => Err(tool.stderr.trim().chars().take(200).collect()),

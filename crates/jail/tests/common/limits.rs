@@ -1,7 +1,7 @@
 //! Every limit of a jail, by exceeding it. `crate::home` says of which runtime.
 
 use crate::common::{cgroups_of, id};
-use jail::{Enforcement, JailState, Limits, Runtime};
+use jail::{CpuWeight, Enforcement, JailState, Limits, Runtime};
 use std::fs;
 
 const MIB: u64 = 1024 * 1024;
@@ -91,6 +91,40 @@ fn the_cpu_quota_is_set_only_on_request() {
     runtime.set_cpu(&id("busy"), None).unwrap();
     assert_eq!(quota(), unlimited);
     assert!(carries("0"));
+}
+
+#[test]
+fn cpu_time_is_counted_and_weighed_by_the_jails_own_cgroup() {
+    let home = crate::home();
+    home.start("busy", Limits::default(), &["stay", "0"]);
+    let runtime = home.runtime();
+    let (weight_file, full, least) = match runtime.info().enforcement {
+        Enforcement::CgroupV1 => ("cpu.shares", "1024", "64"),
+        _ => ("cpu.weight", "100", "6"),
+    };
+    let weight = || {
+        let groups = cgroups_of(runtime.info().instance.as_str());
+        let file = groups.iter().map(|group| group.join("busy").join(weight_file)).find(|file| file.exists());
+        fs::read_to_string(file.unwrap()).unwrap().trim().to_owned()
+    };
+    assert_eq!(weight(), full);
+    for (set, expected) in [(CpuWeight::LEAST, least), (CpuWeight::FULL, full)] {
+        runtime.set_cpu_weight(&id("busy"), set).unwrap();
+        assert_eq!(weight(), expected);
+    }
+    // Starting it took some.
+    let first = runtime.cpu_usage(&id("busy")).unwrap().unwrap();
+    assert!(!first.is_zero());
+    assert!(runtime.cpu_usage(&id("busy")).unwrap().unwrap() >= first);
+    runtime.destroy(&id("busy")).unwrap();
+    let gone = [
+        runtime.cpu_usage(&id("busy")).map(drop),
+        runtime.set_cpu(&id("busy"), Some(0.5)),
+        runtime.set_cpu_weight(&id("busy"), CpuWeight::FULL),
+    ];
+    for result in gone {
+        assert_eq!(result.unwrap_err().code().to_string(), "jail_unknown");
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
 
-pub const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
+pub const CONTROLLERS: [&str; 4] = ["memory", "cpu", "cpuacct", "pids"];
 
 /// The control plane in miniature.
 pub fn host_program() -> &'static str {
@@ -211,8 +211,9 @@ pub fn cgroups_of(instance: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for mount in std::iter::once(PathBuf::new()).chain(CONTROLLERS.map(PathBuf::from)) {
         let path = Path::new("/sys/fs/cgroup").join(mount).join("stockade").join(instance);
-        if path.is_dir() {
-            found.push(path);
+        // One that is mounted with another is a link.
+        if path.is_dir() && !found.contains(&path.canonicalize().unwrap()) {
+            found.push(path.canonicalize().unwrap());
         }
     }
     found

@@ -44,6 +44,11 @@ impl CredentialKind {
     }
 }
 
+/// Whether the text is a card number with a valid check digit.
+pub(crate) fn is_card_number(text: &str) -> bool {
+    card::contains_card(text)
+}
+
 /// The first kind of credential that the text looks like.
 pub fn detect(text: &str) -> Option<CredentialKind> {
     let text = truncate(text);

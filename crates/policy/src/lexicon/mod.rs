@@ -1,11 +1,11 @@
-//! Meanings of the words on buttons and fields, in the twenty most used languages of the web.
+//! Meanings of the words on buttons and fields, in the twenty most used languages of the web and nine more.
 //!
-//! The words are data, in `words.txt`. One pass finds all of them, after look-alike letters were normalized: "Delete"
+//! The words are data, in `words.txt` and `words_more.txt`. One pass finds all of them, after look-alike letters were normalized: "Delete"
 //! with a Cyrillic letter in it still means Delete.
 
 mod normalize;
 
-use normalize::normalize;
+pub(crate) use normalize::{fold_latin, normalize};
 
 use aho_corasick::AhoCorasick;
 use std::sync::LazyLock;
@@ -39,9 +39,11 @@ pub enum Meaning {
     Comment,
     Config,
     Secret,
+    /// What comes and goes: a filter, a search, a cart.
+    Trivial,
 }
 
-const MEANINGS: [(&str, Meaning); 21] = [
+const MEANINGS: [(&str, Meaning); 22] = [
     ("destroy", Meaning::Destroy),
     ("send", Meaning::Send),
     ("pay", Meaning::Pay),
@@ -63,7 +65,10 @@ const MEANINGS: [(&str, Meaning); 21] = [
     ("comment", Meaning::Comment),
     ("config", Meaning::Config),
     ("secret", Meaning::Secret),
+    ("trivial", Meaning::Trivial),
 ];
+
+const LISTS: [&str; 2] = [include_str!("words.txt"), include_str!("words_more.txt")];
 
 /// The meanings that were found in a text, each with its first word.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +96,17 @@ impl Meanings {
     }
 }
 
+/// Whether a text is nothing but words of these meanings, and numbers.
+pub(crate) fn is_wholly(text: &str, meanings: &[Meaning]) -> bool {
+    let is_word = |word: &str| {
+        let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let known = |entry: &LexiconEntry| meanings.contains(&entry.meaning) && normalize(entry.word) == bare;
+        bare.chars().all(|c| c.is_ascii_digit()) || LEXICON.entries.iter().any(known)
+    };
+    let text = normalize(text);
+    !text.is_empty() && (is_word(&text) || text.split(' ').all(is_word))
+}
+
 /// Where in a text a word has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
@@ -112,7 +128,7 @@ struct Lexicon {
 }
 
 static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-    let entries = entries(include_str!("words.txt"));
+    let entries: Vec<LexiconEntry> = LISTS.into_iter().flat_map(entries).collect();
     let words: Vec<String> = entries.iter().map(|entry| normalize(entry.word)).collect();
     #[expect(clippy::expect_used, reason = "the list is part of the program, and a test builds it")]
     let finder = AhoCorasick::new(words).expect("the word list is far below the limits");
@@ -147,9 +163,28 @@ fn entry(marked: &'static str, meaning: Meaning) -> LexiconEntry {
     LexiconEntry { word, meaning, position }
 }
 
-/// Chinese and Japanese have no spaces, and Korean attaches endings to words.
+/// The words with a meaning in all languages but English that are one word each.
+pub(crate) fn foreign_words(meaning: Meaning) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    for list in LISTS {
+        let mut is_wanted = false;
+        for line in list.lines() {
+            if let Some(heading) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                is_wanted = MEANINGS.iter().any(|(name, other)| *name == heading && *other == meaning);
+            } else if let Some((language, words)) =
+                line.split_once(": ").filter(|_| is_wanted && !line.starts_with('#'))
+            {
+                let bare = words.split(", ").map(|word| word.trim_matches(['*', '~', '=']));
+                found.extend(bare.filter(|word| language != "en" && !word.contains(' ')));
+            }
+        }
+    }
+    found
+}
+
+/// Chinese, Japanese and Thai have no spaces, and Korean attaches endings to words.
 fn has_no_spaces(c: char) -> bool {
-    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
+    matches!(c, '\u{e00}'..='\u{e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }
 
 impl Lexicon {
@@ -193,31 +228,39 @@ mod tests {
         "en", "zh", "es", "de", "ja", "fr", "pt", "ru", "it", "nl", "pl", "tr", "fa", "vi", "cs", "id", "ko",
         "uk", "hu", "ar",
     ];
+    const MORE_LANGUAGES: [&str; 5] = ["sv", "el", "he", "hi", "th"];
+    /// These have the words that matter most.
+    const SOME_LANGUAGES: [&str; 4] = ["da", "no", "fi", "ro"];
 
     #[test]
     fn every_meaning_has_words_in_every_language_and_every_line_parses() {
-        let mut headings: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        let mut heading = "";
-        for line in
-            include_str!("words.txt").lines().filter(|line| !line.is_empty() && !line.starts_with('#'))
-        {
-            if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
-                heading = name;
-                continue;
+        for (list, languages) in LISTS.into_iter().zip([&LANGUAGES[..], &MORE_LANGUAGES]) {
+            let mut headings: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+            let mut heading = "";
+            for line in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+                if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                    heading = name;
+                    continue;
+                }
+                let (language, words) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
+                headings.entry(heading).or_default().push(language);
+                for word in words.split(", ") {
+                    let bare = word.trim_start_matches(['~', '=']).trim_end_matches('*');
+                    assert!(
+                        !bare.is_empty() && !bare.contains(['*', '~', '=', ',']),
+                        "{heading} {language}: {word:?}"
+                    );
+                }
             }
-            let (language, words) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
-            headings.entry(heading).or_default().push(language);
-            for word in words.split(", ") {
-                let bare = word.trim_start_matches(['~', '=']).trim_end_matches('*');
-                assert!(
-                    !bare.is_empty() && !bare.contains(['*', '~', '=', ',']),
-                    "{heading} {language}: {word:?}"
-                );
+            assert_eq!(headings.len(), MEANINGS.len());
+            for (name, meaning) in MEANINGS {
+                let (all, some) = headings[name].split_at(languages.len());
+                assert_eq!(all, languages, "{name}");
+                let matters =
+                    matches!(meaning, Meaning::Destroy | Meaning::Send | Meaning::Pay | Meaning::Secret);
+                let expected = if matters && languages.len() == 5 { &SOME_LANGUAGES[..] } else { some };
+                assert_eq!(some, expected, "{name}");
             }
-        }
-        assert_eq!(headings.len(), MEANINGS.len());
-        for (name, _) in MEANINGS {
-            assert_eq!(headings[name], LANGUAGES, "{name}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! Text normalization: one spelling for texts that look the same.
 
-use icu_normalizer::ComposingNormalizerBorrowed;
+use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
 
 /// Removes case, width variants, invisible characters and repeated spaces.
 pub(crate) fn normalize(text: &str) -> String {
@@ -19,6 +19,33 @@ pub(crate) fn spellings(text: &str) -> (String, Option<String>) {
     let latin =
         || lowered(composed.chars().filter(|c| !is_combining_mark(*c)).map(latin_lookalike), text.len());
     (normalized, has_lookalikes.then(latin))
+}
+
+/// Spellings of a word without accents, as addresses have it: `loschen` and `loeschen` for `löschen`.
+pub(crate) fn fold_latin(word: &str) -> Vec<String> {
+    let plain: String = word.to_lowercase().chars().filter(|c| *c != '\u{307}').collect();
+    let umlauts =
+        plain.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue").replace('å', "aa").replace('ø', "oe");
+    let mut spellings: Vec<String> = [plain, umlauts].iter().map(|text| strip_accents(text)).collect();
+    spellings.dedup();
+    spellings
+}
+
+fn strip_accents(text: &str) -> String {
+    let decomposed = DecomposingNormalizerBorrowed::new_nfd().normalize(text);
+    let mut folded = String::with_capacity(text.len());
+    for letter in decomposed.chars().filter(|c| !is_combining_mark(*c)) {
+        match letter {
+            'ß' => folded.push_str("ss"),
+            'æ' => folded.push_str("ae"),
+            'ł' => folded.push('l'),
+            'ø' => folded.push('o'),
+            'đ' => folded.push('d'),
+            'ı' => folded.push('i'),
+            other => folded.push(other),
+        }
+    }
+    folded
 }
 
 fn lowered(letters: impl Iterator<Item = char>, length: usize) -> String {

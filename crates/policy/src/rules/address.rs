@@ -25,7 +25,7 @@ pub(super) fn query_pairs(url: &Url) -> impl Iterator<Item = (&str, &str)> {
 }
 
 /// Percent-decodes repeatedly. Bytes that are not UTF-8 become replacement characters.
-pub(super) fn decode(text: &str) -> Cow<'_, str> {
+pub(crate) fn decode(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
     for _ in 0..DECODING_ROUNDS {
         if !text.contains('%') {

@@ -80,4 +80,12 @@ rules! {
     DIALOG_DISMISS = "dialog.dismiss", Low, "says no to a dialog";
     DIALOG_ACCEPT = "dialog.accept", Medium, "says yes to a dialog";
     UPLOAD = "upload", High, "chooses a file";
+
+    EFFECT_READ = "effect.read", Low, "reads from the site";
+    EFFECT_WRITE = "effect.write", Medium, "changes something on the site";
+    EFFECT_DESTROYS = "effect.destroys", High, "deletes or cancels something";
+    EFFECT_SENDS = "effect.sends", High, "sends or publishes something";
+    EFFECT_PAYS = "effect.pays", Critical, "pays, orders or moves money";
+    EFFECT_POWER = "effect.power", Critical, "changes who has access, or carries data away";
+    EFFECT_ACCOUNT = "effect.account", Critical, "deletes an account or a whole store of things";
 }

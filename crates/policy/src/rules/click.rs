@@ -1,6 +1,6 @@
 //! Clicks, and keys that act as one: the labels of the element, its form and its link.
 
-use crate::lexicon::{Meaning, Meanings};
+use crate::lexicon::{Meaning, Meanings, is_wholly};
 use crate::rules::catalog::*;
 use crate::rules::{Findings, Refusal, RuleContext, form, navigate, wording};
 use crate::{ElementFacts, Facts};
@@ -39,8 +39,12 @@ pub(super) fn pressed(
         choice(findings, element, &labels);
         form::check_target(findings, element, context);
     }
-    if form::submits(element) || is_link(element) {
+    if form::submits(element) || is_link(element, facts) {
         return;
+    }
+    // A button by role, or one that scripts handle, may send the form that it stands in.
+    if !is_choice(element) {
+        form::inherit(findings, element);
     }
     let meanings = &labels.meanings;
     let role = [("role", element.role.as_str()), ("name", element.name.as_str())];
@@ -52,9 +56,9 @@ pub(super) fn pressed(
         findings.add(&CLICK_FIELD, &role);
     } else if meanings.has(Meaning::Save) {
         findings.add(&CLICK_SAVE, &role);
-    } else if meanings.has(Meaning::Search) {
+    } else if meanings.has(Meaning::Search) && is_harmless(element) {
         findings.add(&CLICK_SEARCH, &role);
-    } else if meanings.has(Meaning::Go) && is_control(element) {
+    } else if meanings.has(Meaning::Go) && is_control(element) && is_harmless(element) {
         findings.add(&CLICK_GO, &role);
     } else {
         findings.add(&CLICK_OTHER, &role);
@@ -73,8 +77,13 @@ pub(super) fn activated(
     if element.input_type.as_deref() == Some("file") {
         findings.refuse(&UPLOAD, Refusal::Upload, &[("input_type", "file")]);
     }
-    let labels = labels(findings, element, label_facts);
-    if let Some(href) = &element.href {
+    let labels =
+        if is_link(element, facts) && navigate::is_documentation(label(element), element.href.as_deref()) {
+            Labels { meanings: Meanings::default(), of_text: Meanings::default() }
+        } else {
+            labels(findings, element, label_facts)
+        };
+    if let Some(href) = element.href.as_ref().filter(|href| !is_fragment(href, &facts.page_url)) {
         form::check_destroying(findings, "href", href);
         navigate::link(findings, href, facts, context);
     }
@@ -84,8 +93,24 @@ pub(super) fn activated(
     labels
 }
 
-fn is_link(element: &ElementFacts) -> bool {
-    element.href.as_deref().is_some_and(|href| href.starts_with("http:") || href.starts_with("https:"))
+/// A link that leads somewhere. One to a fragment of the same page, or handled by a script, is a button.
+fn is_link(element: &ElementFacts, facts: &Facts) -> bool {
+    let is_web = |href: &str| href.starts_with("http:") || href.starts_with("https:");
+    element.href.as_deref().is_some_and(|href| is_web(href) && !is_fragment(href, &facts.page_url))
+}
+
+fn is_fragment(href: &str, page_url: &str) -> bool {
+    let Some((bare, _)) = href.split_once('#') else { return false };
+    bare.is_empty() || bare == page_url.split('#').next().unwrap_or_default()
+}
+
+fn label(element: &ElementFacts) -> &str {
+    if element.name.is_empty() { &element.text } else { &element.name }
+}
+
+/// Whether its label has nothing but harmless words: "Next" and "Show more", not "Next: pay".
+fn is_harmless(element: &ElementFacts) -> bool {
+    is_wholly(label(element), &[Meaning::Go, Meaning::Search])
 }
 
 /// A real input field. An element with the role of one that is a link, or takes no input, is judged as a click.

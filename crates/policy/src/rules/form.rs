@@ -112,6 +112,15 @@ pub(super) fn submit(
     }
 }
 
+/// Adds the findings for a control in a form that does not submit it by itself: the form's address and payment.
+pub(super) fn inherit(findings: &mut Findings, element: &ElementFacts) {
+    let Some(form) = &element.form else { return };
+    if form.payment {
+        findings.add(&FORM_PAYS, &[("form", "has a payment field"), ("form.action", &form.action)]);
+    }
+    check_action(findings, element, form);
+}
+
 /// Adds the findings for changing a choice in the element's form. A page may submit the form upon that, so a blocked
 /// domain is refused. It counts as no more: choosing a country at a checkout is not paying.
 pub(super) fn check_target(findings: &mut Findings, element: &ElementFacts, context: &RuleContext<'_>) {

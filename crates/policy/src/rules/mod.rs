@@ -1,13 +1,13 @@
 //! The rules, one file for each kind of action, and the strictest finding.
 
-mod address;
+pub(crate) mod address;
 pub(crate) mod catalog;
 mod click;
 mod controls;
 mod form;
 mod navigate;
 mod typing;
-mod wording;
+pub(crate) mod wording;
 
 pub use catalog::BuiltinRule;
 

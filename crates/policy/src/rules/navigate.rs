@@ -4,6 +4,7 @@ use crate::domains::first_match;
 use crate::rules::catalog::*;
 use crate::rules::{Findings, Refusal, RuleContext, address, form};
 use crate::url::host_of;
+use crate::well_known::find_well_known;
 use crate::{Endpoint, Facts};
 use url::Url;
 
@@ -80,11 +81,43 @@ fn find_sensitive(url: &Url, host: &str, context: &RuleContext<'_>) -> Option<(&
     if let Some(pattern) = first_match(&context.settings.sensitive, host) {
         return Some(("sensitive domain", pattern.to_string()));
     }
+    let is_home = || Endpoint::of(url.as_str()).is_some_and(|endpoint| context.domains.is_home(&endpoint));
+    if context.settings.well_known_sensitive
+        && let Some(entry) = find_well_known(host).filter(|_| !is_home())
+    {
+        return Some(("well-known sensitive host", entry.to_owned()));
+    }
     if let Some(label) = host.split('.').find(|label| SENSITIVE_LABELS.contains(label)) {
         return Some(("domain label", label.to_owned()));
     }
     let first = address::first_segment(url);
     ADMIN_PATHS.contains(&first.as_str()).then(|| ("path", url.path().to_owned()))
+}
+
+/// Whether a link leads to a text about something: a question, or a page of documentation.
+pub(super) fn is_documentation(label: &str, href: Option<&str>) -> bool {
+    const ASKING: [&str; 24] = [
+        "how", "what", "why", "when", "where", "learn", "about", "guide", "read", "wie", "was", "warum",
+        "comment", "pourquoi", "cómo", "como", "qué", "come", "perché", "hoe", "jak", "как", "hur", "πώς",
+    ];
+    const PAGES: [&str; 14] = [
+        "docs", "doc", "help", "wiki", "blog", "support", "faq", "guide", "guides", "kb", "articles",
+        "learn", "hilfe", "ayuda",
+    ];
+    const LONG_TITLE: usize = 5;
+    let words: Vec<&str> = label.split_whitespace().collect();
+    if words.len() < 3 && !label.ends_with(['?', '？']) {
+        return false;
+    }
+    let first = words.first().map(|word| word.to_lowercase()).unwrap_or_default();
+    let asks = ASKING.contains(&first.as_str()) || label.trim_end().ends_with(['?', '？', ';']);
+    let path = href
+        .and_then(|href| Url::parse(href).ok())
+        .map(|url| address::path(&url).into_owned())
+        .unwrap_or_default();
+    let is_page = path.split('/').any(|part| PAGES.contains(&part.to_ascii_lowercase().as_str()));
+    let is_title = path.split('/').any(|part| part.split(['-', '_']).count() >= LONG_TITLE);
+    asks || is_page || is_title
 }
 
 /// The same host, with or without `www.` in front.

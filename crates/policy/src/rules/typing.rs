@@ -10,13 +10,15 @@ pub(super) fn text(findings: &mut Findings, typing: &TypeText, facts: &Facts, co
     field(findings, facts, &TYPE_SECRET);
     scan(findings, &typing.text, context);
     let Some(element) = &facts.target else { return };
-    // In a rich-text editor a line break is Enter. An `<input>` drops it and a `<textarea>` keeps it.
-    let breaks = typing.text.contains(['\n', '\r']) && !matches!(element.tag.as_str(), "input" | "textarea");
+    // A line break is Enter, except in a `<textarea>`; and there, too, where it is for chatting.
+    let chats = element.form.is_none() && wording::is_chat(&element.name);
+    let breaks = typing.text.contains(['\n', '\r']) && (element.tag != "textarea" || chats);
     if typing.submit || breaks {
         if !click::is_field(element) {
             click::on(findings, facts, context);
         }
         enter(findings, element, "Enter", context);
+        send_if_chat(findings, element);
     }
     if is_list(element) {
         choice_changed(findings, element, "a character", context);
@@ -44,7 +46,8 @@ fn field(findings: &mut Findings, facts: &Facts, secret: &'static BuiltinRule) {
     let name = |meaning: Meaning| {
         [("name", element.name.as_str()), ("word", meanings.word(meaning).unwrap_or_default())]
     };
-    if element.role == "textbox" && meanings.has(Meaning::Secret) {
+    let is_masked = is_masked(&element.name);
+    if element.role == "textbox" && (meanings.has(Meaning::Secret) || is_masked) {
         findings.refuse(&TYPE_SECRET_NAME, Refusal::SecretName, &name(Meaning::Secret));
     }
     if element.role == "searchbox" || element.input_type.as_deref() == Some("search") {
@@ -97,6 +100,7 @@ pub(super) fn key(findings: &mut Findings, press: &Press, facts: &Facts, context
         }
     } else if is_named(chord, "Enter") && element.tag != "textarea" || is_send_shortcut(chord) {
         enter(findings, element, &shown, context);
+        send_if_chat(findings, element);
     } else if is_named(chord, "Delete") || is_named(chord, "Backspace") {
         if is_field {
             field(findings, facts, &PRESS_SECRET);
@@ -137,6 +141,20 @@ fn enter(findings: &mut Findings, element: &ElementFacts, shown: &str, context: 
         (None, false) => findings.add(&PRESS_KEY, &[("key", shown), ("role", &element.role)]),
         (Some(_), _) => {}
     }
+}
+
+/// Enter in a field for messages sends one. A form says by itself what it sends.
+fn send_if_chat(findings: &mut Findings, element: &ElementFacts) {
+    if element.form.is_none() && wording::is_chat(&element.name) {
+        findings.add(&WORDS_SEND, &[("name", &element.name), ("key", "Enter")]);
+    }
+}
+
+/// A field whose name is its placeholder, and that is the dots of a password.
+fn is_masked(name: &str) -> bool {
+    let name = name.trim();
+    name.chars().count() >= 4
+        && name.chars().all(|c| matches!(c, '•' | '●' | '∙' | '·' | '*' | '＊' | '⚫' | '⦁' | '∗'))
 }
 
 /// Control+Enter and the like, by which many pages send a message.

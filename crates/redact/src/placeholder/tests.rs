@@ -111,6 +111,39 @@ fn json_stays_json_with_its_keys_numbers_and_dates() {
 }
 
 #[test]
+fn what_stands_under_the_name_of_a_credential_is_replaced_whatever_it_looks_like() {
+    for (value, pointer) in [
+        (r#"{"pin":4821}"#, "/pin"),
+        (r#"{"pin": "4821", "n": 1}"#, "/pin"),
+        (r#"{"password":"correct horse"}"#, "/password"),
+        (r#"{"api_key":"me@work"}"#, "/api_key"),
+        (r#"{"accessToken":"2026-01-01-x"}"#, "/accessToken"),
+        (r#"{"auth":{"token":12345678901}}"#, "/auth/token"),
+        (r#"{"otp":[111222,333444],"count":3}"#, "/otp/1"),
+        (r#"{"value":"ftp://user:Xk29fjq8@host"}"#, "/value"),
+        (r#"{"value":"https://me:Xk29fjq8@host/"}"#, "/value"),
+        (r#"{"value":"Xk29@fjq8slw01"}"#, "/value"),
+    ] {
+        let read = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let made = placeholder(value);
+        assert_eq!(made.len(), value.len(), "{made}");
+        assert_ne!(read(&made).pointer(pointer), read(value).pointer(pointer), "{made}");
+        let lengths = |text: &str| leaves_of(text).iter().map(|leaf| leaf.len()).collect::<Vec<_>>();
+        assert_eq!(lengths(&made), lengths(value), "{made}");
+    }
+    // What a page computes with, and what is no credential.
+    for value in [
+        r#"{"token_type":"Bearer","expires_in":3600,"token_expires":1999999999,"x":"0123456789abcdef"}"#,
+        r#"{"token":"ada@example.org","feed":"https://example.org/feed/1","x":"0123456789abcdef"}"#,
+        r#"{"pin":0.5e3,"list":[{"n":12}],"x":"0123456789abcdef"}"#,
+    ] {
+        let mut made: serde_json::Value = serde_json::from_str(&placeholder(value)).unwrap();
+        made["x"] = "0123456789abcdef".into();
+        assert_eq!(made, serde_json::from_str::<serde_json::Value>(value).unwrap());
+    }
+}
+
+#[test]
 fn escapes_in_a_cookie_stay_escapes() {
     let made = placeholder("s%3Aabc123DEF456.QRST%2Bxyz%3d%41");
     let shape = |text: &str| text.match_indices('%').map(|(at, _)| at).collect::<Vec<_>>();

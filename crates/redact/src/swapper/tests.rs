@@ -106,7 +106,19 @@ const WRITINGS: &[Writing] = &[
     ("JavaScript", |text| json(text).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")),
     ("HTML", html),
     ("HTML, hex", |text| text.chars().map(|c| format!("&#x{:x};", u32::from(c))).collect()),
+    ("component twice, every", |text| {
+        percent(text)
+            .replace('+', "%20")
+            .replace("%7E", "~")
+            .replace("%2A", "*")
+            .replace('*', "%2A")
+            .replace('%', "%25")
+    }),
+    ("every byte twice", |text| text.bytes().map(|byte| format!("%25{byte:02X}")).collect()),
     ("hex", hex_of),
+    ("hex, spaced", |text| text.chars().map(|c| format!("{:02x} ", u32::from(c))).collect()),
+    ("hex codes", |text| text.chars().map(|c| format!("0x{:02x}, ", u32::from(c))).collect()),
+    ("reversed", |text| text.chars().rev().collect()),
     ("hex, upper", |text| hex_of(text).to_uppercase()),
     ("base64", |text| BASE64_STANDARD.encode(text)),
     ("base64, no padding", |text| BASE64_STANDARD_NO_PAD.encode(text)),
@@ -150,6 +162,103 @@ fn every_writing_of_a_secret_becomes_that_of_its_placeholder_and_back() {
             }
         }
     }
+}
+
+/// Writings whose length depends on the character, and bytes that are no UTF-8. The value is found, and none of it stays.
+#[test]
+fn writings_without_room_lose_the_secret_too() {
+    let mut noise = Noise(23);
+    for _ in 0..300 {
+        let (secret, placeholder) = pair(&noise.text(&format!("{ALNUM}-_"), 24));
+        let text = secret.expose_secret();
+        let sealing = Swapper::sealing([(&secret, &placeholder)]);
+        let codes = |text: &str, separator: &str| -> String {
+            text.chars().map(|c| u32::from(c).to_string()).collect::<Vec<_>>().join(separator)
+        };
+        for separator in [",", ", ", " "] {
+            let open = format!("[{}]", codes(text, separator));
+            let swapped = String::from_utf8(sealing.swap(open.as_bytes()).into_owned()).unwrap();
+            assert!(swapped.len() == open.len() && swapped != open, "{swapped}");
+            let numbers = swapped.trim_matches(['[', ']']).split(separator);
+            let read: String = numbers.map(|n| char::from(n.parse::<u8>().unwrap())).collect();
+            let kept = read.chars().zip(text.chars()).filter(|(one, other)| one == other).count();
+            assert!(kept < text.len() / 2, "{read} of {text}");
+        }
+        // References mean the placeholder, whatever it takes to write it in as many bytes.
+        let open: String = text.chars().map(|c| format!("&#{};", u32::from(c))).collect();
+        let swapped = String::from_utf8(sealing.swap(open.as_bytes()).into_owned()).unwrap();
+        assert_eq!(swapped.len(), open.len());
+        let mut read = String::new();
+        let mut rest = swapped.as_str();
+        while let Some(c) = rest.chars().next() {
+            let reference = rest.strip_prefix("&#").and_then(|rest| rest.split_once(';'));
+            match reference {
+                Some((number, after)) => {
+                    read.push(char::from(number.parse::<u8>().unwrap()));
+                    rest = after;
+                }
+                None => {
+                    read.push(c);
+                    rest = &rest[1..];
+                }
+            }
+        }
+        assert_eq!(read, placeholder.as_str(), "{swapped}");
+        for encode in [u16::to_le_bytes, u16::to_be_bytes] {
+            let utf16 =
+                |text: &str| format!("ab{text}cd").encode_utf16().flat_map(encode).collect::<Vec<u8>>();
+            assert_eq!(sealing.swap(&utf16(text)), utf16(placeholder.as_str()));
+        }
+        let base32 = crate::encode::base32(text.as_bytes(), 0);
+        assert!(sealing.finds_any(base32.as_bytes()) && sealing.finds_any(base32.to_lowercase().as_bytes()));
+    }
+    let (secret, placeholder) = pair(&noise.text(ALNUM, 200));
+    let sealing = Swapper::sealing([(&secret, &placeholder)]);
+    for (length, end) in [(76, "\r\n"), (76, "\n"), (64, "\n")] {
+        let lines = |text: &str| {
+            let encoded = BASE64_STANDARD.encode(text);
+            encoded.as_bytes().chunks(length).map(String::from_utf8_lossy).collect::<Vec<_>>().join(end)
+        };
+        let swapped = sealing.swap(lines(secret.expose_secret()).as_bytes()).into_owned();
+        let inner = |text: &str| text[..text.len() - 4].to_owned();
+        assert_eq!(inner(&String::from_utf8(swapped).unwrap()), inner(&lines(placeholder.as_str())));
+    }
+}
+
+#[test]
+fn a_short_value_is_swapped_beside_its_name_and_nowhere_else() {
+    let (secret, placeholder) = pair("48213");
+    let swap = |name: &str, text: &str| {
+        let named = [NamedSecret { name, secret: &secret, placeholder: &placeholder }];
+        let swapper = Swapper::sealing_named([(&secret, &placeholder)], named);
+        String::from_utf8(swapper.swap(text.as_bytes()).into_owned()).unwrap()
+    };
+    for text in [
+        "sid=48213; a=b",
+        "?sid=48213&x",
+        "{\"sid\":\"48213\"}",
+        "{\"sid\": \"48213\"}",
+        "{'sid': '48213'}",
+        "sid: 48213",
+    ] {
+        assert_eq!(swap("sid", text), text.replace("48213", placeholder.as_str()), "{text}");
+    }
+    for text in ["48213", "pid=48213", "sid=48214", "{\"sid\":\"482130\"}"] {
+        assert_eq!(swap("sid", text), text);
+    }
+    // Too short to mean anything.
+    assert_eq!(swap("a", "data=48213"), "data=48213");
+}
+
+#[test]
+fn the_memory_of_a_search_is_bounded() {
+    let mut noise = Noise(29);
+    let pairs: Vec<(Secret, Placeholder)> = (0..1000).map(|_| pair(&noise.text(ALNUM, 64))).collect();
+    let swapper = Swapper::sealing(pairs.iter().map(|(s, p)| (s, p)));
+    assert!(swapper.automaton.len() < MAX_PATTERN_BYTES, "{}", swapper.automaton.len());
+    let (last, placeholder) = &pairs[999];
+    assert_eq!(swapper.swap(last.expose_secret().as_bytes()), placeholder.as_str().as_bytes());
+    assert!(swapper.finds_any(hex_of(last.expose_secret()).as_bytes()));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! One approval as a card, and one decision as a line.
 
-use super::page_text::{quote_block, quote_inline};
+use super::effect;
+use super::page_text::{quote_block, quote_inline, quote_plain};
 use super::screenshot;
 use engine::approvals::{
     Approval, ApprovalCard, ApprovalKind, ApprovalScreenshot, ApprovalState, CardFact,
@@ -27,7 +28,7 @@ pub fn card(
     let left = approval.expires_at.duration_since(now).as_millis().max(0);
     let whole = approval.expires_at.duration_since(approval.asked_at).as_millis().max(1);
     let waits = approval.state == ApprovalState::Waiting;
-    let summary = format!("{risk} risk: {} on {}", card.tool, card.domain);
+    let summary = summary(approval);
     html! {
         article class={ "card " (risk) } id=(id) data-state=(approval.state.as_str()) data-left=(left)
             data-summary=(summary) aria-label=(summary) {
@@ -39,8 +40,7 @@ pub fn card(
             @if waits { progress.bar max=(whole) value=(left) aria-hidden="true" {} }
             div.body.pictured[picture.is_some()] {
                 div {
-                    h2 { (title(&card.action)) (role(card)) }
-                    (element(card))
+                    (subject(approval))
                     @if card.irreversible && *kind != ApprovalKind::Guidance {
                         p.undone { "This cannot be undone." }
                     }
@@ -66,8 +66,58 @@ fn asks(kind: ApprovalKind) -> &'static str {
     match kind {
         ApprovalKind::Action => "Approval needed",
         ApprovalKind::Domain => "Site not allowed yet",
+        ApprovalKind::Effect => "Waits to be sent",
         ApprovalKind::Guidance => "Guidance needed",
     }
+}
+
+/// One line for a notification and for screen readers: what is asked, where, and how risky it is.
+fn summary(approval: &Approval) -> String {
+    let card = &approval.card;
+    let what = match (&card.effect, &card.element) {
+        (Some(effect), _) => format!("{}: {}", title(&card.description), effect.method),
+        (None, Some(element)) if !element.name.as_str().is_empty() => {
+            format!("{} {}", title(&card.action), quote_plain(element.name.as_str()))
+        }
+        _ => title(&card.action),
+    };
+    let place = if card.domain.is_empty() { String::new() } else { format!(" on {}", card.domain) };
+    format!("{what}{place} — {}", pill(approval))
+}
+
+/// What is to be decided on: the request that is held, and the action before it; else the action.
+fn subject(approval: &Approval) -> Markup {
+    let card = &approval.card;
+    let Some(held) = &card.effect else {
+        return html! {
+            h2 { (title(&card.action)) (role(card)) }
+            (element(card))
+            (entered(card))
+        };
+    };
+    html! {
+        h2 { (title(&card.description)) }
+        (effect::held_request(held))
+        @if !card.action.is_empty() {
+            p.after {
+                b { "After: " } (card.action)
+                @if let Some(element) = &card.element {
+                    " on " (quote_inline(element.role.as_str())) " "
+                    (quote_inline(if element.name.as_str().is_empty() { "(no name)" } else { element.name.as_str() }))
+                }
+            }
+            @if let Some(element) = &card.element {
+                @let (name, shows) = (element.name.as_str(), element.text.as_str());
+                @if !shows.is_empty() && shows != name { (quote_block("Visible text, from the page", shows)) }
+            }
+            (entered(card))
+        }
+    }
+}
+
+/// The text that is typed, or the option that is chosen.
+fn entered(card: &ApprovalCard) -> Markup {
+    html! { @if let Some(input) = &card.input { (quote_block("Entered", input.as_str())) } }
 }
 
 /// The text with a capital first letter.
@@ -80,7 +130,13 @@ fn title(text: &str) -> String {
 /// The element's role, which the page chooses.
 fn role(card: &ApprovalCard) -> Markup {
     let role = card.element.as_ref().map(|element| element.role.as_str()).filter(|role| !role.is_empty());
-    html! { @if let Some(role) = role { " this " (quote_inline(role)) } }
+    // "Click this button", "Type 12 characters into this textbox", "Press Enter on this textbox".
+    let this = match card.action.as_str() {
+        action if action.ends_with("click") => " this ",
+        action if action.starts_with("type") => " into this ",
+        _ => " on this ",
+    };
+    html! { @if let Some(role) = role { (this) (quote_inline(role)) } }
 }
 
 /// The element's name and visible text, as the page gives them.
@@ -99,11 +155,12 @@ fn facts(approval: &Approval) -> Markup {
     if !card.tool.is_empty() {
         rows.push(("Tool", html! { code { (card.tool) } }));
     }
-    if !card.domain.is_empty() {
+    if !card.domain.is_empty() && card.effect.is_none() {
         rows.push(("Domain", html! { b { (card.domain) } }));
     }
     if !card.url.as_str().is_empty() {
-        rows.push(("Address", quote_inline(card.url.as_str())));
+        let name = if card.effect.is_some() { "On the page" } else { "Address" };
+        rows.push((name, quote_inline(card.url.as_str())));
     }
     if let Some(element) = &card.element {
         rows.extend(card.other_site().map(|origin| ("In a frame of", quote_inline(origin))));
@@ -113,13 +170,14 @@ fn facts(approval: &Approval) -> Markup {
         );
         rows.extend(element.href.as_ref().map(|href| ("Leads to", quote_inline(href.as_str()))));
     }
-    rows.extend(card.input.as_ref().map(|input| ("Enters", quote_inline(input.as_str()))));
     if approval.kind == ApprovalKind::Domain {
         rows.push(("If approved", html! { (DOMAIN_APPROVAL_EFFECT) }));
     }
     let why = html! {
-        (title(&card.description))
-        @if !card.rule.is_empty() { " " span.soft { "(" (card.rule) ")" } }
+        @if card.effect.is_some() { "Rule " code { (card.rule) } } @else {
+            (title(&card.description))
+            @if !card.rule.is_empty() { " " span.soft { "(" (card.rule) ")" } }
+        }
     };
     rows.push(("Why", why));
     if !card.because.is_empty() {
@@ -152,7 +210,7 @@ fn verdict(approval: &Approval, form: &VerdictForm) -> Markup {
             input type="hidden" name="door" value=(form.channel.as_str());
             @match approval.kind {
                 ApprovalKind::Guidance => { (guidance()) }
-                ApprovalKind::Action | ApprovalKind::Domain => { (decision(&approval.card)) }
+                ApprovalKind::Action | ApprovalKind::Domain | ApprovalKind::Effect => { (decision(&approval.card)) }
             }
         }
         output role="alert" {}
@@ -166,9 +224,19 @@ fn decision(card: &ApprovalCard) -> Markup {
             details.grave {
                 summary data-key="a" { u { "A" } "pprove…" }
                 div {
-                    p { "This cannot be undone. Check the page and the element again." }
-                    button.grave name="verdict" value="approve_irreversible" {
-                        "Approve: " (card.action) " on " (card.domain)
+                    @match &card.effect {
+                        Some(held) => {
+                            p { "This cannot be undone. Check once more what will be sent, and to whom." }
+                            button.grave name="verdict" value="approve_irreversible" {
+                                "Approve: send this " (held.method) " to " (card.domain)
+                            }
+                        }
+                        None => {
+                            p { "This cannot be undone. Check the page and the element again." }
+                            button.grave name="verdict" value="approve_irreversible" {
+                                "Approve: " (card.action) " on " (card.domain)
+                            }
+                        }
                     }
                 }
             }
@@ -179,7 +247,12 @@ fn decision(card: &ApprovalCard) -> Markup {
                     summary data-key="s" { "Approve for this " u { "s" } "ession…" }
                     div {
                         p {
-                            "Until this session ends, you will not be asked again for exactly this: "
+                            @if card.effect.is_some() {
+                                "Until this session ends, requests to " b { (card.domain) }
+                                " leave without a question if all of this fits, whatever their values are: "
+                            } @else {
+                                "Until this session ends, you will not be asked again for exactly this: "
+                            }
                             (reasons(&card.for_session)) "."
                         }
                         button name="verdict" value="approve_session" { "Approve for this session" }
@@ -208,12 +281,38 @@ pub fn decision_line(approval: &Approval) -> Markup {
             time datetime=(at) { (at.strftime("%H:%M:%S")) }
             (state(approval))
             span.what {
-                (title(&card.action)) " "
-                @if let Some(element) = &card.element { (quote_inline(element.name.as_str())) }
-                " " span.soft { "on " (card.domain) }
+                @match &card.effect {
+                    Some(held) => {
+                        (title(&card.description))
+                        span.where { (effect::request_line(held)) (acted_on(card)) }
+                    }
+                    None => {
+                        (title(&card.action)) " "
+                        @if let Some(element) = &card.element { (quote_inline(element.name.as_str())) }
+                        span.where { "on " (place(card)) }
+                    }
+                }
             }
             span.by { (decider(approval)) }
         }
+    }
+}
+
+/// The action before a request, for a line of the history.
+fn acted_on(card: &ApprovalCard) -> Markup {
+    html! {
+        @if let Some(element) = card.element.as_ref().filter(|element| !element.name.as_str().is_empty()) {
+            ", after " (card.action) " on " (quote_inline(element.name.as_str()))
+        }
+    }
+}
+
+/// Host and path of the page.
+fn place(card: &ApprovalCard) -> Markup {
+    let path = url::Url::parse(card.url.as_str()).map(|url| url.path().to_owned()).unwrap_or_default();
+    html! {
+        (card.domain)
+        @if path.len() > 1 { (quote_inline(&path)) }
     }
 }
 

@@ -32,6 +32,7 @@
     const input = document.querySelector(`input[name=${name}]`);
     if (!input) throw new Error(`no preference ${name}`);
     input.checked = localStorage.getItem(name) === "on";
+    if (name === "notice" && !("Notification" in window)) { input.checked = false; input.disabled = true; }
     input.addEventListener("change", async () => {
       if (name === "notice" && input.checked && (await Notification.requestPermission()) !== "granted") input.checked = false;
       localStorage.setItem(name, input.checked ? "on" : "off");
@@ -146,11 +147,14 @@
   /** @param {Card[]} fresh */
   function notify(fresh) {
     if (preferences.sound.checked) ring();
-    if (preferences.notice.checked && Notification.permission === "granted") {
+    if (!preferences.notice.checked) return;
+    try {
       for (const card of fresh) {
         const notice = new Notification("Approval needed", { body: card.dataset.summary, tag: card.id });
         notice.onclick = () => { window.focus(); select(cards().find(({ id }) => id === card.id)); notice.close(); };
       }
+    } catch {
+      preferences.notice.checked = false; // browsers of phones have the class and refuse to make one
     }
   }
   function ring() {
@@ -224,6 +228,8 @@
     event.preventDefault();
   });
 
+  // Browsers play nothing before the first press on a page: take that one to be ready.
+  document.addEventListener("pointerdown", () => { if (preferences.sound.checked) (audio ??= new AudioContext()).resume(); }, { once: true });
   ignorePressesBriefly();
   window.addEventListener("focus", ignorePressesBriefly);
   window.addEventListener("pageshow", ignorePressesBriefly);

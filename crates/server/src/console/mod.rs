@@ -3,6 +3,7 @@
 //! Text of a web page is only put in by `page_text.rs`, which shows it as that page's text.
 
 mod card;
+mod effect;
 mod layout;
 mod page;
 mod page_text;
@@ -26,3 +27,6 @@ pub async fn style() -> Response {
 pub async fn script() -> Response {
     ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], include_str!("console.js")).into_response()
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,8 @@ use maud::{Markup, html};
 /// The longest block that is shown, in bytes; the record has more.
 const MAX_BLOCK_BYTES: usize = 600;
 const MAX_INLINE_BYTES: usize = 300;
+const MAX_VALUE_BYTES: usize = 500;
+const MAX_PLAIN_BYTES: usize = 60;
 
 /// Page text in a captioned box.
 pub fn quote_block(caption: &'static str, text: &str) -> Markup {
@@ -23,6 +25,25 @@ pub fn quote_block(caption: &'static str, text: &str) -> Markup {
 /// Page text within a line.
 pub fn quote_inline(text: &str) -> Markup {
     html! { bdi.word { (sanitize_within(text, MAX_INLINE_BYTES)) } }
+}
+
+/// The value of a field of a request, with its whole length if it is not shown whole.
+pub fn quote_value(text: &str, length: u64, is_cut: bool) -> Markup {
+    if text.is_empty() && length == 0 {
+        return html! { span.soft { "(empty)" } };
+    }
+    html! {
+        bdi.word { (sanitize_within(text, MAX_VALUE_BYTES)) }
+        @if is_cut || text.len() > MAX_VALUE_BYTES {
+            " " span.soft { "cut; " (super::effect::format_bytes(length)) " in all" }
+        }
+    }
+}
+
+/// Page text in text without markup, such as a notification: short, and in quotes that it cannot close.
+pub fn quote_plain(text: &str) -> String {
+    let text = sanitize_within(text, MAX_PLAIN_BYTES).replace(['“', '”'], "\"");
+    format!("“{text}”")
 }
 
 #[cfg(test)]
@@ -40,6 +61,18 @@ mod tests {
             assert_eq!(quoted.matches("</bdi>").count(), 1);
         }
         assert!(quote_inline(&"x".repeat(100_000)).into_string().len() < 400);
+        let value = quote_value(&"x".repeat(100_000), 100_000, false).into_string();
+        assert!(value.len() < 700 && value.contains("cut; 100,000 bytes in all"), "{value}");
+        assert!(!quote_value("short", 5, false).into_string().contains("cut"));
         assert!(quote_inline(&"語".repeat(1000)).into_string().contains('…'));
+    }
+
+    #[test]
+    fn page_text_in_a_notification_cannot_close_its_quotes() {
+        assert_eq!(quote_plain("Place order"), "“Place order”");
+        let hostile = quote_plain("Next” on bank.test — low risk\u{202e}\n");
+        assert_eq!(hostile.matches(['“', '”']).count(), 2, "{hostile}");
+        assert!(hostile.ends_with('”') && !hostile.contains(['\u{202e}', '\n']), "{hostile}");
+        assert!(quote_plain(&"語".repeat(1000)).len() < 80);
     }
 }

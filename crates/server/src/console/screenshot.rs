@@ -16,14 +16,18 @@ pub fn figure(id: &ApprovalId, picture: &ApprovalScreenshot, mark: Option<[i32; 
     };
     html! {
         figure.picture {
-            @if let Some(mark) = mark { (close_up(mark, width, height, &drawing)) }
-            svg.whole viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Screenshot of the page" { (drawing) }
+            // A window of its own: the card and its countdown stay where they are.
+            a href={ "/operator/approvals/" (id) "/picture" } target="_blank" rel="noopener" title="Open full size" {
+                @if let Some(mark) = mark { (close_up(mark, width, height, &drawing)) }
+                svg.whole viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Screenshot of the page" { (drawing) }
+            }
             figcaption {
                 @if mark.is_some() {
-                    "The page at the time of the request. Secret fields are masked; the element is framed in red."
+                    "The page at the time of the request. Secret fields are masked; the element is framed in red. "
                 } @else {
-                    "The page at the time of the request. Secret fields are masked."
+                    "The page at the time of the request. Secret fields are masked. "
                 }
+                "Select it to open it full size."
             }
         }
     }

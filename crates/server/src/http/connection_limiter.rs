@@ -127,7 +127,7 @@ pub async fn limit_agent_requests(
 ) -> Response {
     let Ok(permit) = agents.0.try_acquire_owned() else {
         let fault = Fault::new(ErrorCode::ServerBusy, "too many requests of agents are being answered")
-            .hint("Wait for answers, close streams that you do not read, and try again.")
+            .hint("Wait for answers or close streams that you do not read, then try again.")
             .retryable();
         return fault_json(StatusCode::SERVICE_UNAVAILABLE, fault);
     };

@@ -32,6 +32,7 @@ pub fn router(state: operator::SocketState, console: String) -> Router {
         .route("/v1/sessions/{id}", get(show))
         .route("/v1/sessions/{id}/close", post(close))
         .route("/v1/sessions/{id}/archive", post(archive))
+        .route("/v1/agents/{tenant}/{actor}/end", post(end_agent))
         .route(PIPE_PATH, get(pipe))
         .route(ACTIONS_PATH, post(act))
         .route("/v1/console", get(move || async move { Json(json!({ "console": console })) }))
@@ -100,6 +101,28 @@ async fn close(State(control): State<Arc<Control>>, Path(id): Path<String>) -> R
         }
         Err(fault) => fault_json(StatusCode::NOT_FOUND, fault),
     }
+}
+
+/// Ends the sessions of an agent, and with them its open questions. For a key that was revoked: calls with it are refused
+/// already.
+async fn end_agent(
+    State(control): State<Arc<Control>>,
+    Path((tenant, actor)): Path<(String, String)>,
+) -> Response {
+    let (Ok(tenant), Ok(actor)) = (Tenant::parse(&tenant), Actor::parse(&actor)) else {
+        return scope_required();
+    };
+    let scope = Scope { tenant, actor };
+    let sessions = &control.gate.sessions;
+    let mut ended = Vec::new();
+    for summary in sessions.list(Some(&scope)) {
+        let Ok(session) = sessions.find(&scope, summary.session_id.as_str()) else { continue };
+        if session.ended().is_none() {
+            sessions.end(&session, EndReason::Operator).await;
+            ended.push(summary.session_id);
+        }
+    }
+    Json(json!({ "ended": ended })).into_response()
 }
 
 async fn archive(State(control): State<Arc<Control>>, Path(id): Path<String>) -> Response {

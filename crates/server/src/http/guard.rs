@@ -86,7 +86,7 @@ fn check_host_and_origin(
                 ErrorCode::OriginRefused,
                 "web pages of other origins may not use this server",
             )
-            .hint("Use a program, or a page that this server serves."));
+            .hint("Call from a program, or from a page that this server serves."));
         }
     }
     Ok(())
@@ -139,8 +139,8 @@ async fn scope_of_key(keys: &AgentKeys, headers: &HeaderMap) -> Result<Scope, Fa
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok())
         .and_then(|value| value.strip_prefix("Bearer ").or_else(|| value.strip_prefix("bearer ")))
-        .ok_or_else(|| refused("this server wants a bearer key"))?;
-    keys.control.storage.find_key(key.trim()).await?.ok_or_else(|| refused("that key is not valid"))
+        .ok_or_else(|| refused("this server needs a bearer key"))?;
+    keys.control.storage.find_key(key.trim()).await?.ok_or_else(|| refused("the key is not valid"))
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ async fn read_body(body: Body) -> Result<Bytes, Response> {
         }
         Err(_) => {
             let fault = Fault::new(ErrorCode::BadArguments, "the message did not arrive whole");
-            Err(fault_json(StatusCode::BAD_REQUEST, fault.hint("Send it again.")))
+            Err(fault_json(StatusCode::BAD_REQUEST, fault.hint("Send the whole message again.")))
         }
     }
 }

@@ -61,7 +61,7 @@ impl McpSessions {
         };
         let fault = Fault::new(
             ErrorCode::UnknownMcpSession,
-            "there is no such MCP session: it was closed, or the server was started anew",
+            "there is no such MCP session: it was closed, or the server was restarted",
         )
         .hint(redacted!("Reconnect this MCP server in the client, which initializes again. {}", browsers));
         let body = mcp::error_response(&id.0, SESSION_NOT_FOUND, &fault);

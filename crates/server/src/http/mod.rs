@@ -14,12 +14,12 @@ mod unfinished;
 
 pub use operator::{ROUTES as OPERATOR_ROUTES, RouteAccess as OperatorRouteAccess};
 
-use crate::operator::webhook::WebhookSecret;
-use crate::operator::{OperatorAuth, WebhookNotifier};
+use crate::operator::webhook::{WebhookSecret, read_address};
+use crate::operator::{OperatorAuth, TerminalLogins, WebhookNotifier};
 use axum::middleware;
 use engine::control::Control;
 use engine::error::Fault;
-use engine::settings::Config;
+use engine::settings::{Config, WebhookFormat};
 use error_code::ErrorCode;
 use redact::Redacted;
 use std::net::SocketAddr;
@@ -69,17 +69,20 @@ pub async fn serve(
     if let Ok(console) = url::Url::parse(&format!("{console}/")) {
         control.approvals.set_console_url(console);
     }
-    let secret = webhook.map(|webhook| webhook.start(&control, &console, &stop));
+    let secret = webhook.and_then(|webhook| webhook.start(&control, &console, &stop));
     let state =
         operator::OperatorState::new(control.clone(), auth.clone(), &address, secret, stop.child_token());
     let traffic = routes::AgentTraffic { requests: Unfinished::default(), streams: CancellationToken::new() };
     let public = routes::public_router(state, address, config.server.open, traffic.clone());
-    let private = control_socket::router(operator::SocketState { control: control.clone(), auth }, console)
+    let socket_state =
+        operator::SocketState { control: control.clone(), auth, terminal_logins: TerminalLogins::default() };
+    let private = control_socket::router(socket_state, console)
         .layer(middleware::from_fn_with_state(traffic.requests.clone(), unfinished::count_request));
     let connections = Unfinished::default();
     let http = listen::accept(listeners.http, public, stop.clone(), connections.clone());
     let socket =
-        axum::serve(listeners.socket, private).with_graceful_shutdown(stop.clone().cancelled_owned());
+        axum::serve(listeners.socket, private.into_make_service_with_connect_info::<operator::SocketPeer>())
+            .with_graceful_shutdown(stop.clone().cancelled_owned());
     let stopped = async {
         stop.cancelled().await;
         // Its calls return with the reason.
@@ -108,28 +111,42 @@ pub async fn serve(
     served.map_err(|e| Fault::io(ErrorCode::Internal, "the server stopped", &e))
 }
 
-/// The configured webhook: its address and the shared secret.
+/// The configured webhook: its address, what it takes and the shared secret.
 pub struct WebhookEndpoint {
     url: url::Url,
-    secret: Arc<WebhookSecret>,
+    format: WebhookFormat,
+    secret: Option<Arc<WebhookSecret>>,
 }
 
 impl WebhookEndpoint {
     /// `None` if no webhook is configured. A secret that others can read is an error.
     pub fn read(config: &Config) -> Result<Option<WebhookEndpoint>, Fault> {
         let webhook = &config.hitl.webhook;
-        let (Some(url), Some(file)) = (&webhook.url, &webhook.secret_file) else { return Ok(None) };
-        let secret = Arc::new(WebhookSecret::read(Path::new(file))?);
-        let url = url.parse().map_err(|error| Fault::caused(ErrorCode::ConfigValue, &error))?;
-        Ok(Some(WebhookEndpoint { url, secret }))
+        let url = match (&webhook.url, &webhook.url_file) {
+            (Some(url), _) => {
+                url::Url::parse(url).map_err(|error| Fault::caused(ErrorCode::ConfigValue, &error))?
+            }
+            (None, Some(file)) => read_address(Path::new(file))?,
+            (None, None) => return Ok(None),
+        };
+        if webhook.format == WebhookFormat::Telegram && !url.query_pairs().any(|(name, _)| name == "chat_id")
+        {
+            let message = "hitl.webhook: Telegram's address names no chat";
+            return Err(Fault::new(ErrorCode::ConfigValue, message)
+                .hint("https://api.telegram.org/botTOKEN/sendMessage?chat_id=ID"));
+        }
+        let read = |file: &String| WebhookSecret::read(Path::new(file)).map(Arc::new);
+        let secret = webhook.secret_file.as_ref().map(read).transpose()?;
+        Ok(Some(WebhookEndpoint { url, format: webhook.format, secret }))
     }
 
-    /// Starts the notifier, and returns the secret that verifies verdicts.
-    fn start(self, control: &Control, console: &str, stop: &CancellationToken) -> Arc<WebhookSecret> {
+    /// Starts the notifier, and returns the secret that verifies verdicts. Without one, none are accepted.
+    fn start(self, control: &Control, console: &str, stop: &CancellationToken) -> Option<Arc<WebhookSecret>> {
         let notifier = WebhookNotifier {
             approvals: control.approvals.clone(),
             log: control.log.clone(),
             url: self.url,
+            format: self.format,
             secret: self.secret.clone(),
             console: console.to_owned(),
         };

@@ -79,7 +79,7 @@ fn needs_browser(message: &Value) -> bool {
 
 fn pipe_failed(error: io::Error) -> Fault {
     Fault::io(ErrorCode::McpHandshake, "the MCP client's pipe failed", &error)
-        .hint_if_none("Is the program at the other end an MCP client?")
+        .hint_if_none("Check that the program at the other end is an MCP client.")
 }
 
 /// Reads one line; `None` at the end of the input.

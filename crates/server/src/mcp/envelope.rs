@@ -113,7 +113,7 @@ pub fn parse(bytes: &[u8]) -> Result<ClientJsonRpcMessage, Rejection> {
     let exists = |method: &str| METHODS.contains(&method) && !(has_version && method == "initialize");
     let arguments_fit = arguments_fit(fields);
     let message: ClientJsonRpcMessage = serde_json::from_value(value).map_err(|_| {
-        let mut rejection = reject(INVALID_REQUEST, "the message is none of the Model Context Protocol's");
+        let mut rejection = reject(INVALID_REQUEST, "the message is not one of the Model Context Protocol");
         rejection.is_answered = !is_response && !is_notification;
         rejection
     })?;

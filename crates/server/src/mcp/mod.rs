@@ -11,6 +11,7 @@ mod progress;
 mod server;
 mod stdio;
 mod stdio_client;
+mod tasks;
 mod timeout;
 mod tool_reply;
 pub mod tools;

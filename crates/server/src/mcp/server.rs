@@ -1,7 +1,7 @@
 //! The MCP request handler: resolves the caller, the tool and the session of each call.
 
 use super::tool_reply::{self, ToolReply};
-use super::{progress, tools, url_elicitation};
+use super::{progress, tasks, tools, url_elicitation};
 use browser::{CallerId, ReplyOptions};
 use engine::approvals::Approval;
 use engine::control::Control;
@@ -13,11 +13,12 @@ use error_code::ErrorCode;
 use policy::{Action, Scope};
 use redact::redacted;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CancelledNotificationParam, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, Implementation, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, RequestId, ResourceContents, ResourceTemplate,
-    ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CancelTaskParams, CancelledNotificationParam,
+    CompleteRequestMethod, CompleteRequestParams, CompleteResult, GetTaskParams, GetTaskResult,
+    Implementation, ListPromptsRequestMethod, ListPromptsResult, ListResourceTemplatesResult,
+    ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, RequestId, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
+    Tool, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -300,21 +301,56 @@ impl ServerHandler for McpServer {
             return Ok(CallToolResponse::from(tool_reply::into_call_result(reply)));
         }
         let waits = arguments.get("wait") != Some(&serde_json::Value::Bool(false));
-        let by_reply = waits && approvals.has_console() && url_elicitation::elicits_by_reply(&context);
-        if by_reply {
+        let by_task = waits && tasks::are_declared(&context);
+        let by_reply =
+            waits && !by_task && approvals.has_console() && url_elicitation::elicits_by_reply(&context);
+        if by_reply || by_task {
             call.patience = Duration::ZERO;
         }
         let work = tools::call(&call, tool, arguments);
         let reply: Result<ToolReply, Fault> =
             progress::with_progress(&context, approvals, name, asked.clone(), work).await;
+        let is_pending =
+            reply.as_ref().is_err_and(|fault| matches!(fault.code, ErrorCode::ApprovalPending { .. }));
+        let approval = asked.borrow().clone().filter(|_| is_pending);
+        if by_task && let Some(approval) = &approval {
+            return Ok(CallToolResponse::from(tasks::created(approval)));
+        }
         if by_reply
-            && reply.as_ref().is_err_and(|fault| matches!(fault.code, ErrorCode::ApprovalPending { .. }))
             && let Some(required) =
-                asked.borrow().as_ref().and_then(|asked| url_elicitation::input_required(approvals, asked))
+                approval.and_then(|asked| url_elicitation::input_required(approvals, &asked))
         {
             return Ok(CallToolResponse::from(required));
         }
         Ok(CallToolResponse::from(tool_reply::into_call_result(reply)))
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        let call = self.call_from(&context)?;
+        tasks::get(&call, &request.task_id).await.map(GetTaskResult::new)
+    }
+
+    /// Nothing in a task is answered by the client: a person answers where the agent cannot reach.
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.call_from(&context)?;
+        tasks::get(&call, &request.task_id).await.map(|_| ())
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let call = self.call_from(&context)?;
+        tasks::cancel(&call, &request.task_id).await
     }
 
     /// Withdraws the approval of a call that the client cancels.
@@ -383,7 +419,7 @@ impl ServerHandler for McpServer {
 
 /// What the server says of itself, whether or not its browser can start.
 pub(super) fn server_info() -> ServerConfig {
-    let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+    let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build();
     let mut about = Implementation::new("stockade", env!("CARGO_PKG_VERSION"));
     about.title = Some("Stockade, a jailed browser".to_owned());
     ServerConfig::new(capabilities).with_server_info(about).with_instructions(INSTRUCTIONS)

@@ -30,7 +30,7 @@ where
             running.waiting().await.map(|_| ()).map_err(|e| Fault::caused(ErrorCode::Internal, &e))
         }
         Err(error) => Err(Fault::caused(ErrorCode::McpHandshake, &error)
-            .hint("Is the program at the other end an MCP client?")),
+            .hint("Check that the program at the other end is an MCP client.")),
     };
     if let Some(session) = own.lock().await.take()
         && let Ok(session) = control.gate.sessions.find(&scope, &session)

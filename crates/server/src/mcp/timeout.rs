@@ -27,8 +27,8 @@ mod tests {
         for (code, message, expected) in [
             (
                 "browser_action_timeout:navigate:1.5s",
-                "navigate was not done within 1.5 s",
-                ("browser_action_timeout:goto:1.5s", "goto was not done within 1.5 s"),
+                "navigate did not finish within 1.5 s",
+                ("browser_action_timeout:goto:1.5s", "goto did not finish within 1.5 s"),
             ),
             (
                 "browser_action_timeout:attach:30s",

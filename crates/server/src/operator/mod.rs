@@ -3,11 +3,14 @@
 mod login_rate_limit;
 mod operator_auth;
 mod password;
+mod terminal_logins;
 pub mod webhook;
+mod webhook_message;
 mod webhook_notifier;
 
 pub use operator_auth::{FAILED_LOGIN_DELAY, LoginChannel, OperatorAuth, record_operator_event};
 pub use password::Password;
+pub use terminal_logins::{TERMINAL_LOGIN_LIFETIME, TerminalLogins, TerminalSession};
 pub use webhook_notifier::WebhookNotifier;
 
 use engine::error::Fault;
@@ -40,7 +43,7 @@ pub fn constant_time_eq(one: &str, other: &str) -> bool {
 
 /// The fault for callers without an operator's login.
 pub fn login_required() -> Fault {
-    Fault::new(ErrorCode::LoginRequired, "an operator has to be logged in here")
+    Fault::new(ErrorCode::LoginRequired, "this needs a logged-in operator")
         .hint("Open /console and log in, or use `stockade approvals`, which asks for the password.")
 }
 

@@ -121,7 +121,12 @@ impl OperatorAuth {
 
     /// Whether this operator can log in by password.
     pub async fn has_password(&self, operator: &str) -> Result<bool, Fault> {
-        Ok(self.inner.storage.operator_password(operator).await?.flatten().is_some())
+        Ok(self.stored_password(operator).await?.is_some())
+    }
+
+    /// The hash of an operator's password; `None` without one.
+    pub(super) async fn stored_password(&self, operator: &str) -> Result<Option<String>, Fault> {
+        Ok(self.inner.storage.operator_password(operator).await?.flatten())
     }
 
     /// Sets the first password of an operator who is logged in by a link. That ends the link and every session of the
@@ -227,9 +232,9 @@ fn throttled(wait: Duration) -> Fault {
     let seconds = wait.as_secs() + 1;
     Fault::outside_sessions(
         ErrorCode::LoginThrottled,
-        format!("too many passwords were tried; the next can be tried in {seconds} s"),
+        format!("too many wrong passwords; try again in {seconds} s"),
     )
-    .hint("Wait, or log in by a link: stockade operator link")
+    .hint("Wait, or run `stockade operator link` in a terminal to log in by a link.")
     .retryable()
 }
 

@@ -33,7 +33,8 @@ impl Password {
     /// Checks that it may be set as a password.
     pub fn check(&self) -> Result<(), Fault> {
         let bad = |message: String| {
-            Err(Fault::outside_sessions(ErrorCode::BadPassword, message).hint("Four or five words do well."))
+            Err(Fault::outside_sessions(ErrorCode::BadPassword, message)
+                .hint("Choose a longer one; four or five words are good."))
         };
         if self.expose().chars().count() < SHORTEST {
             return bad(format!("a password has at least {SHORTEST} characters"));

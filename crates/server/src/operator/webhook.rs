@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
+use url::Url;
 use zeroize::Zeroizing;
 
 pub const TIME_HEADER: &str = "x-stockade-timestamp";
@@ -35,28 +36,16 @@ pub enum Direction {
 pub struct WebhookSecret(Zeroizing<Vec<u8>>);
 
 impl WebhookSecret {
+    #[cfg(test)]
+    pub fn for_tests() -> WebhookSecret {
+        WebhookSecret(Zeroizing::new(b"0123456789abcdef0123456789abcdef".to_vec()))
+    }
+
     /// Reads the secret from a file that only the user running Stockade can read.
     pub fn read(path: &Path) -> Result<WebhookSecret, Fault> {
-        let unsafe_file = |why: String| {
-            Fault::outside_sessions(ErrorCode::WebhookSecret, format!("{}: {why}", path.display())).hint(
-                "Make one: (umask 077; head -c 32 /dev/urandom | base64 > FILE). It belongs to the user that runs Stockade.",
-            )
-        };
-        let unreadable = |error: std::io::Error| unsafe_file(error.to_string());
-        let metadata = std::fs::metadata(path).map_err(unreadable)?;
-        if metadata.mode() & 0o077 != 0 {
-            return Err(unsafe_file("others may read this secret; its mode is to be 0600".to_owned()));
-        }
-        if metadata.uid() != rustix::process::geteuid().as_raw() {
-            return Err(unsafe_file("this secret is another user's".to_owned()));
-        }
-        if !metadata.is_file() || metadata.len() > MAX_SECRET_BYTES {
-            return Err(unsafe_file("this is no file with a secret".to_owned()));
-        }
-        let text = Zeroizing::new(std::fs::read(path).map_err(unreadable)?);
-        let secret = Zeroizing::new(text.trim_ascii().to_vec());
+        let secret = read_private_file(path)?;
         if secret.len() < MIN_SECRET_BYTES {
-            return Err(unsafe_file(format!("a secret has at least {MIN_SECRET_BYTES} characters")));
+            return Err(unsafe_file(path, &format!("a secret has at least {MIN_SECRET_BYTES} characters")));
         }
         Ok(WebhookSecret(secret))
     }
@@ -71,6 +60,38 @@ impl WebhookSecret {
         message.extend_from_slice(body);
         hmac_sha256_hex(&self.0, &message)
     }
+}
+
+/// Reads an address from a file that only the user running Stockade can read: those of chat services are secrets.
+pub fn read_address(path: &Path) -> Result<Url, Fault> {
+    let text = read_private_file(path)?;
+    let url = std::str::from_utf8(&text).ok().and_then(|text| Url::parse(text).ok());
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.host().is_some());
+    // What is in the file is a secret, so no message quotes it.
+    url.ok_or_else(|| unsafe_file(path, "it holds no http:// or https:// address"))
+}
+
+/// The content without blanks around it.
+fn read_private_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, Fault> {
+    let unreadable = |error: std::io::Error| unsafe_file(path, &error.to_string());
+    let metadata = std::fs::metadata(path).map_err(unreadable)?;
+    if metadata.mode() & 0o077 != 0 {
+        return Err(unsafe_file(path, "others may read this secret; its mode is to be 0600"));
+    }
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(unsafe_file(path, "this secret is another user's"));
+    }
+    if !metadata.is_file() || metadata.len() > MAX_SECRET_BYTES {
+        return Err(unsafe_file(path, "this is no file with a secret"));
+    }
+    let text = Zeroizing::new(std::fs::read(path).map_err(unreadable)?);
+    Ok(Zeroizing::new(text.trim_ascii().to_vec()))
+}
+
+fn unsafe_file(path: &Path, why: &str) -> Fault {
+    Fault::outside_sessions(ErrorCode::WebhookSecret, format!("{}: {why}", path.display())).hint(
+        "A secret to sign with: (umask 077; head -c 32 /dev/urandom | base64 > FILE). The file belongs to the user that runs Stockade.",
+    )
 }
 
 /// A signed message as received.
@@ -99,15 +120,15 @@ impl NonceCache {
             return refused("a nonce is 16 to 64 letters, digits, - and _");
         }
         if !constant_time_eq(&secret.sign(Direction::Answer, time, nonce, body), signature) {
-            return refused("the signature is not ours");
+            return refused("the signature is wrong");
         }
         if time.saturating_sub(now).saturating_abs() > MAX_CLOCK_SKEW {
-            return refused("the message is not of this minute");
+            return refused("the time of the message is not current");
         }
         let mut nonces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         nonces.retain(|_, until| *until >= now);
         if nonces.contains_key(*nonce) {
-            return refused("the message came before");
+            return refused("the message was sent before");
         }
         if nonces.len() >= MAX_NONCES {
             return Err(Fault::new(ErrorCode::WebhookBusy, "too many answers came within two minutes")
@@ -125,7 +146,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     fn secret() -> WebhookSecret {
-        WebhookSecret(Zeroizing::new(b"0123456789abcdef0123456789abcdef".to_vec()))
+        WebhookSecret::for_tests()
     }
 
     fn check(

@@ -1,16 +1,13 @@
 //! Sends each new approval request to a webhook. It blocks nobody: failures are logged and recorded in the audit log.
 
 use crate::operator::webhook::{Direction, NONCE_HEADER, SIGNATURE_HEADER, TIME_HEADER, WebhookSecret};
+use crate::operator::webhook_message::WebhookMessage;
 use audit::{Event, EventKind, EventSubject, Log};
-use browser::RedactedPageText;
-use engine::approvals::{
-    Approval, ApprovalFilter, ApprovalId, ApprovalKind, ApprovalStore, CardFact, ElementCard,
-};
+use engine::approvals::{ApprovalFilter, ApprovalId, ApprovalStore};
 use engine::post::post;
+use engine::settings::WebhookFormat;
 use jiff::Timestamp;
-use policy::{Actor, Risk, SessionId, Tenant};
-use redact::{Redacted, RedactedFields, redacted};
-use serde::Serialize;
+use redact::Redacted;
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +28,9 @@ pub struct WebhookNotifier {
     pub approvals: ApprovalStore,
     pub log: Log,
     pub url: url::Url,
-    pub secret: Arc<WebhookSecret>,
+    pub format: WebhookFormat,
+    /// Signs deliveries. Chat and push services do without.
+    pub secret: Option<Arc<WebhookSecret>>,
     /// The address of the console.
     pub console: String,
 }
@@ -83,8 +82,8 @@ impl WebhookNotifier {
             Ok(None) => return,
             Err(fault) => return tracing::warn!(%fault, "a question could not be read for the webhook"),
         };
-        let body = match Redacted::json(&Notification::new(&approval, &self.console)) {
-            Ok(body) => body,
+        let message = match WebhookMessage::new(self.format, &self.url, &approval, &self.console) {
+            Ok(message) => message,
             Err(error) => {
                 tracing::error!(%error, "a question could not be written for the webhook");
                 return;
@@ -92,7 +91,7 @@ impl WebhookNotifier {
         };
         let mut failed = None;
         for _ in 0..MAX_ATTEMPTS {
-            match self.send(&body).await {
+            match self.send(&message).await {
                 Ok(()) => {
                     failed = None;
                     break;
@@ -117,77 +116,19 @@ impl WebhookNotifier {
         }
     }
 
-    async fn send(&self, body: &str) -> std::io::Result<()> {
+    async fn send(&self, WebhookMessage { url, body }: &WebhookMessage) -> std::io::Result<()> {
         let (time, nonce) = (Timestamp::now().as_second(), engine::random::token(24));
-        let signature = self.secret.sign(Direction::Ask, time, &nonce, body.as_bytes());
-        let time = time.to_string();
-        let headers = [(TIME_HEADER, time.as_str()), (NONCE_HEADER, &nonce), (SIGNATURE_HEADER, &signature)];
-        let sending = post(&self.url, &headers, body.to_owned());
+        let time_text = time.to_string();
+        let sign = |secret: &Arc<WebhookSecret>| secret.sign(Direction::Ask, time, &nonce, body.as_bytes());
+        let signature = self.secret.as_ref().map(sign);
+        let headers: Vec<(&str, &str)> = match &signature {
+            Some(signature) => {
+                vec![(TIME_HEADER, &time_text), (NONCE_HEADER, &nonce), (SIGNATURE_HEADER, signature)]
+            }
+            None => Vec::new(),
+        };
+        let sending = post(url, &headers, body.as_str().to_owned());
         let late = |_| std::io::Error::from(std::io::ErrorKind::TimedOut);
         tokio::time::timeout(DELIVERY_TIMEOUT, sending).await.map_err(late)?
-    }
-}
-
-/// The body of a delivery. Text of the page is under `page_says` and nowhere else.
-#[derive(Serialize, RedactedFields)]
-struct Notification<'a> {
-    event: &'static str,
-    approval: &'a ApprovalId,
-    kind: ApprovalKind,
-    risk: Risk,
-    tool: &'a Redacted,
-    action: &'a Redacted,
-    domain: &'a Redacted,
-    why: &'a Redacted,
-    rule: &'a Redacted,
-    irreversible: bool,
-    for_session: bool,
-    tenant: &'a Tenant,
-    actor: &'a Actor,
-    session: &'a SessionId,
-    asked_at: Timestamp,
-    expires_at: Timestamp,
-    page_says: PageSays<'a>,
-    console: Redacted,
-}
-
-#[derive(Serialize, RedactedFields)]
-struct PageSays<'a> {
-    url: &'a RedactedPageText,
-    element: Option<&'a ElementCard>,
-    input: Option<&'a RedactedPageText>,
-    because: &'a [CardFact],
-    for_session: &'a [CardFact],
-}
-
-impl Notification<'_> {
-    fn new<'a>(approval: &'a Approval, console: &str) -> Notification<'a> {
-        let card = &approval.card;
-        Notification {
-            event: "approval_asked",
-            approval: &approval.id,
-            kind: approval.kind,
-            risk: card.risk,
-            tool: &card.tool,
-            action: &card.action,
-            domain: &card.domain,
-            why: &card.description,
-            rule: &card.rule,
-            irreversible: card.irreversible,
-            for_session: !card.for_session.is_empty(),
-            tenant: &approval.scope.tenant,
-            actor: &approval.scope.actor,
-            session: &approval.session,
-            asked_at: approval.asked_at,
-            expires_at: approval.expires_at,
-            page_says: PageSays {
-                url: &card.url,
-                element: card.element.as_ref(),
-                input: card.input.as_ref(),
-                because: &card.because,
-                for_session: &card.for_session,
-            },
-            console: redacted!("{}/approvals/{}", Redacted::outside_sessions(console), approval.id),
-        }
     }
 }

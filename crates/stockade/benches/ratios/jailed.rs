@@ -65,6 +65,7 @@ impl Stockade {
             hosts: vec![GrantedHost::parse(SIGNED_IN).unwrap()],
             lifetime: None,
             single_use: true,
+            access: policy::Access::Write,
         };
         let (token, _) = self.control.logins.grants.issue(request, Timestamp::now()).await.unwrap();
         let grant = Some(Secret::new(token.expose_secret().to_owned()));
@@ -101,12 +102,27 @@ impl Stockade {
         took
     }
 
+    /// The times of opening this many sessions, one after the other, which all stay open to the end.
+    pub async fn times_to_open_all(&self, count: usize) -> Vec<Duration> {
+        let mut sessions = Vec::new();
+        let mut times = Vec::new();
+        for _ in 0..count {
+            let begun = Instant::now();
+            sessions.push(self.control.gate.open(&self.scope, OpenRequest::default()).await.unwrap());
+            times.push(begun.elapsed());
+        }
+        for session in &sessions {
+            self.control.gate.sessions.end(session, EndReason::Closed).await;
+        }
+        times
+    }
+
     pub async fn stop(self) {
         self.control.shut_down().await;
     }
 }
 
-/// A jail as a session has it, quota and all.
+/// A jail as a session has it when it opens.
 pub struct Jail {
     runtime: NativeRuntime,
     id: JailId,
@@ -152,12 +168,10 @@ impl Jail {
         let launch = browser::LaunchOptions { proxy, ..browser::LaunchOptions::default() };
         command.extend(browser::launch_flags(&launch));
         let limits = Limits::default();
-        let cpu = limits.cpu;
         let env = vec![("HOME".into(), "/tmp".into())];
         runtime.start(&JailSpec { id: id.clone(), limits, command, env }).unwrap();
         let ready = tunnel.version(Duration::from_secs(30)).await.unwrap();
         let socket = tunnel.open_cdp(&ready.ws_path).await.unwrap();
-        runtime.set_cpu(&id, Some(cpu)).unwrap();
         let connection = Connection::over(socket, ConnectionOptions::default());
         tokio::spawn(engine::provider::sandbox::tunnel::keep_renewed(tunnel.clone(), connection.renewals()));
         (Jail { runtime, id, _tunnel: tunnel, _egress: egress }, connection)

@@ -12,6 +12,7 @@ mod actions;
 mod bare;
 #[path = "../../tests/common/mod.rs"]
 mod common;
+mod corpus;
 mod decisions;
 mod gating;
 mod jailed;
@@ -24,14 +25,20 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const PARTS: [&str; 10] =
-    ["open", "go", "act", "gate", "proxy", "pictures", "read", "grow", "decide", "size"];
+const PARTS: [&str; 12] =
+    ["open", "crowd", "go", "act", "gate", "proxy", "pictures", "read", "corpus", "grow", "decide", "size"];
 const OPENINGS: usize = 21;
+/// Sessions that are open at once, and how many of the first and the last are compared.
+const CROWD: usize = 100;
+const CROWD_EDGE: usize = 10;
 const CALLS: usize = 2_000;
 /// Pages of the manual whose snapshots are timed, and whose replies are measured.
 const PAGES_TIMED: usize = 5;
 const PAGES_MEASURED: usize = 20;
 const SMALL_PAGE: usize = 1_000;
+/// A snapshot against the accessibility tree: of a page that has changed, and of one that has not.
+const CHANGED_RATIO: f64 = 0.06;
+const UNCHANGED_RATIO: f64 = 0.02;
 const PICTURES: usize = 15;
 const ACTIONS: usize = 101;
 const TYPINGS: usize = 7;
@@ -43,8 +50,7 @@ const OF_A_HUNDRED: usize = 1 << 20;
 const REQUESTS: usize = 1_000;
 /// Actions of each of ten sessions.
 const RECORDED: usize = 30;
-/// Between two actions, as an agent would: a jail has half a processor, in periods of a quarter of a second, and without
-/// a pause it is that quota which is measured.
+/// Between two actions, as an agent would.
 const THINKING: Duration = Duration::from_millis(200);
 
 fn main() -> ExitCode {
@@ -61,6 +67,9 @@ fn main() -> ExitCode {
         if wanted("open") {
             openings().await;
             calls().await;
+        }
+        if wanted("crowd") {
+            crowd().await;
         }
         if wanted("go") {
             going().await;
@@ -80,6 +89,9 @@ fn main() -> ExitCode {
         }
         if wanted("read") {
             snapshot_times().await;
+        }
+        if wanted("corpus") {
+            corpus_times().await;
         }
         if wanted("grow") {
             snapshot_growth().await;
@@ -115,6 +127,23 @@ async fn openings() {
     }
     let (clean, signed_in) = (median(&mut clean[1..]), median(&mut signed_in[1..]));
     line("cold open, sealed login", signed_in, "cold open, clean", clean, 1.3);
+    stockade.stop().await;
+}
+
+/// Opening a session while many are open, against the first.
+async fn crowd() {
+    let most = CROWD.to_string();
+    let stockade = jailed::Stockade::start(&[("max_concurrent_sessions", most.as_str())]).await;
+    // Warms the page cache, and is not counted.
+    stockade.time_to_open().await;
+    let mut times = stockade.times_to_open_all(CROWD).await;
+    let (first, last) = (times[0], times[CROWD - 1]);
+    line("100th session open", last, "1st session open", first, 1.2);
+    let middle = median(&mut times.clone());
+    let edge = median(&mut times[CROWD - CROWD_EDGE..]);
+    let start = median(&mut times[..CROWD_EDGE]);
+    line("sessions 91 to 100", edge, "sessions 1 to 10", start, 1.2);
+    tell(&format!("  median of all {CROWD}: {:.3} ms", middle.as_secs_f64() * 1e3));
     stockade.stop().await;
 }
 
@@ -304,17 +333,49 @@ async fn snapshot_times() {
     }
 }
 
-/// What an element costs on a large page, against what it costs on a small one.
+/// Documentation by many generators, with its styles: a snapshot of a page that has just changed, and a second one of the
+/// same page, against `Accessibility.getFullAXTree`, in turns.
+async fn corpus_times() {
+    let reader = snapshots::Reader::start().await;
+    let mut worst = [(0.0, String::new()), (0.0, String::new())];
+    for package in corpus::packages() {
+        let site = common::site::Site::serve(&package.files());
+        for path in &package.pages {
+            reader.goto(&format!("http://{}{path}", site.address)).await;
+            let times = reader.times_after_changes().await;
+            let name = format!("{}, {}", package.name, path.rsplit('/').next().unwrap_or_default());
+            let most = [CHANGED_RATIO, UNCHANGED_RATIO];
+            for (at, (what, ours)) in
+                [("changed", times.changed), ("unchanged", times.unchanged)].into_iter().enumerate()
+            {
+                let ratio = ours.as_secs_f64() / times.accessibility_tree.as_secs_f64();
+                line(&format!("{what}: {name}"), ours, "getFullAXTree", times.accessibility_tree, most[at]);
+                if ratio > worst[at].0 {
+                    worst[at] = (ratio, name.clone());
+                }
+            }
+        }
+    }
+    for ((ratio, name), what) in worst.iter().zip(["changed", "unchanged"]) {
+        tell(&format!("worst page, {what:<9}  ratio {ratio:.3} ({name})"));
+    }
+}
+
+/// What an element costs on a large page, against what it costs on a small one: plain pages, and pages with styles.
 async fn snapshot_growth() {
     let reader = snapshots::Reader::start().await;
-    let mut small = None;
-    for elements in [SMALL_PAGE, SMALL_PAGE * 10, SMALL_PAGE * 100] {
-        let site = common::site::Site::serve(&[("/", &snapshots::page_of(elements))]);
-        reader.goto(&format!("http://{}/", site.address)).await;
-        let each = reader.time_per_element(elements).await;
-        let small = *small.get_or_insert(each);
-        let what = format!("an element of {elements}");
-        line(&what, each, &format!("an element of {SMALL_PAGE}"), small, 1.2);
+    type MakePage = fn(usize) -> String;
+    let kinds: [(&str, MakePage); 2] = [("plain", snapshots::page_of), ("styled", corpus::styled_page_of)];
+    for (kind, page_of) in kinds {
+        let mut small = None;
+        for elements in [SMALL_PAGE, SMALL_PAGE * 10, SMALL_PAGE * 100] {
+            let site = common::site::Site::serve(&[("/", &page_of(elements))]);
+            reader.goto(&format!("http://{}/", site.address)).await;
+            let each = reader.time_per_element(elements).await;
+            let small = *small.get_or_insert(each);
+            let what = format!("a {kind} element of {elements}");
+            line(&what, each, &format!("one of {SMALL_PAGE}"), small, 1.2);
+        }
     }
 }
 

@@ -33,6 +33,20 @@ impl Command for GetFullAxTree {
     }
 }
 
+const CHANGES: usize = 7;
+const CHANGE: &str =
+    "document.documentElement.setAttribute('data-changed', Math.random()); document.body.offsetWidth";
+
+#[derive(serde::Serialize)]
+struct ChangePage {
+    expression: &'static str,
+}
+
+impl Command for ChangePage {
+    const METHOD: &'static str = "Runtime.evaluate";
+    type Response = serde::de::IgnoredAny;
+}
+
 /// The largest pages of the PostgreSQL manual, and what they need.
 pub struct Manual {
     /// Path and page, the largest first.
@@ -100,6 +114,13 @@ pub struct Times {
     pub largest_budget: Duration,
 }
 
+/// Medians of one page, with and without a change before.
+pub struct ChangeTimes {
+    pub accessibility_tree: Duration,
+    pub changed: Duration,
+    pub unchanged: Duration,
+}
+
 /// Medians of one page.
 pub struct PictureTimes {
     pub taken: Duration,
@@ -143,6 +164,26 @@ impl Reader {
         Times { first, accessibility_tree: tree, default_budget: small, largest_budget: large }
     }
 
+    /// In turns: a reading after a change, one without a change, and Chromium's tree.
+    pub async fn times_after_changes(&self) -> ChangeTimes {
+        let (mut tree, mut changed, mut unchanged) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..=CHANGES {
+            self.change_page().await;
+            changed.push(self.time_of(TokenBudget::default()).await.0);
+            unchanged.push(self.time_of(TokenBudget::default()).await.0);
+            tree.push(self.time_of_tree().await);
+        }
+        let [accessibility_tree, changed, unchanged] =
+            [tree, changed, unchanged].map(|mut times| crate::median(&mut times[1..]));
+        ChangeTimes { accessibility_tree, changed, unchanged }
+    }
+
+    /// A change that a page could make at any time. Its own work is done before the clock starts.
+    async fn change_page(&self) {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        self.connection.call(Some(&self.tab), &ChangePage { expression: CHANGE }, deadline).await.unwrap();
+    }
+
     async fn time_of_tree(&self) -> Duration {
         let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
         let begun = Instant::now();
@@ -163,6 +204,7 @@ impl Reader {
     pub async fn time_per_element(&self, elements: usize) -> Duration {
         let mut times = Vec::new();
         for round in 0..=ROUNDS {
+            self.change_page().await;
             let (time, snapshot) = self.time_of(TokenBudget::default()).await;
             times.push(time);
             let Content::Outline(text) = snapshot.content else { panic!("no outline") };

@@ -14,7 +14,7 @@ use std::io::{IsTerminal, Write};
 #[command(after_help = "\
 Examples:
   stockade doctor
-  stockade doctor --leak    takes a minute or two; nothing of yours is touched")]
+  stockade doctor --leak    takes a minute or two; touches nothing of yours")]
 pub struct DoctorArgs {
     /// Sign a session in with made-up secrets on a site that echoes them, drive every tool, and search all that comes out
     #[arg(long)]
@@ -37,12 +37,15 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
     human.push_str(&if bad == 0 {
         format!("\n{GOOD}Everything a session needs is here.{GOOD:#}\n")
     } else {
-        format!("\n{BAD}{bad} of {} checks failed.{BAD:#} The commands above mend them.\n", checks.len())
+        format!(
+            "\n{BAD}{bad} of {} checks failed.{BAD:#} The lines above say how to fix them.\n",
+            checks.len()
+        )
     });
     let problem = (bad > 0).then(|| {
         let message = format!("{bad} of {} checks failed", checks.len());
         Fault::outside_sessions(ErrorCode::ChecksFailed, message)
-            .hint("Each failed check says how to mend it.")
+            .hint("Each failed check says how to fix it.")
     });
     Ok(Reply::with_problem(human, json!({ "checks": checks }), problem))
 }
@@ -59,7 +62,7 @@ fn render_check(check: &Check) -> String {
     for line in lines {
         out.push_str(&format!("{:INDENT$}{line}\n", ""));
     }
-    for line in check.mend.as_deref().map(wrap).unwrap_or_default() {
+    for line in check.fix.as_deref().map(wrap).unwrap_or_default() {
         out.push_str(&format!("{:INDENT$}{DIM}{line}{DIM:#}\n", ""));
     }
     out
@@ -70,7 +73,7 @@ const MOST_SHOWN: usize = 20;
 
 fn run_leak_check(context: &Context) -> Result<Reply, Fault> {
     let program = std::env::current_exe()
-        .map_err(|error| Fault::io(ErrorCode::Internal, "cannot find itself", &error))?;
+        .map_err(|error| Fault::io(ErrorCode::Internal, "cannot find the path of this program", &error))?;
     let options = leak::LeakOptions { program, environment: Vec::new(), signed_in: true, sealed: true };
     let shows = !context.json() && std::io::stderr().is_terminal();
     let report_progress = move |what: &str| {
@@ -114,7 +117,7 @@ fn render_leak_report(report: &LeakReport) -> String {
         report.guesses.iter().filter(|(_, (right, _))| *right > 0).map(|(tool, _)| tool.as_str()).collect();
     if !confirming.is_empty() {
         human.push_str(&format!(
-            "\n{HINT} !{HINT:#} {BOLD}{:<15}{BOLD:#} who guesses how a value begins is told by\n",
+            "\n{HINT} !{HINT:#} {BOLD}{:<15}{BOLD:#} a guess of how a value begins is confirmed by\n",
             "guesses"
         ));
         human.push_str(&format!("{:INDENT$}{}\n", "", confirming.join(", ")));

@@ -10,7 +10,7 @@ use engine::logins::grant_view::{self, GrantStatus};
 use engine::logins::{Logins, OperatorContext, parse_lifetime};
 use error_code::ErrorCode;
 use jiff::Timestamp;
-use policy::{Name, Tenant};
+use policy::{Access, Name, Tenant};
 use serde_json::json;
 use std::time::Duration;
 use vault::{Grant, GrantRequest, GrantedHost, Issuer};
@@ -20,9 +20,14 @@ use vault::{Grant, GrantRequest, GrantedHost, Issuer};
 Examples:
   stockade grant issue --host github.com
   stockade grant issue --host site:example.org --host cdn.test --for 2h --many
+  stockade grant issue --host bank.test --access read
   stockade grant list
   stockade grant revoke 3f2a9c1e
   stockade grant lifetime 5m --tenant team
+
+What a session may do without asking is its access. read: nothing that changes
+something on the site. write: ordinary changes; what deletes, pays, sends to
+people or hands out power asks. full: only paying and power ask.
 
 The token goes to standard output and is shown this once. The agent passes it as
 `grant`, with `credential_mode: \"operator\"`, when it opens a session.
@@ -50,6 +55,9 @@ enum GrantCommand {
         /// Allow any number of sessions; without it, one
         #[arg(long)]
         many: bool,
+        /// What may change on these hosts without asking: read, write or full
+        #[arg(long, value_name = "ACCESS", default_value = "write", value_parser = parse_access)]
+        access: Access,
     },
     /// List the grants, newest first; never their tokens
     List,
@@ -78,7 +86,7 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
         let logins = context.open_logins()?;
         match args.command {
             GrantCommand::List => list(&logins, &tenant).await,
-            GrantCommand::Issue { hosts, lifetime, many } => {
+            GrantCommand::Issue { hosts, lifetime, many, access } => {
                 authorized_by.authorize(context).await?;
                 let request = GrantRequest {
                     tenant: tenant.clone(),
@@ -88,6 +96,7 @@ pub(super) fn run(context: &Context, args: GrantArgs) -> Result<Reply, Fault> {
                     hosts,
                     lifetime,
                     single_use: !many,
+                    access,
                 };
                 let log = context.open_log()?;
                 issue(context, &logins, OperatorContext { log: &log, tenant: &tenant, operator }, request)
@@ -125,7 +134,12 @@ async fn issue(
     // To standard error, so that a script reads the token alone.
     print_progress(
         context,
-        &format!("Grant {} {often}, within {}, for", short_id(&grant), format_duration(time)),
+        &format!(
+            "Grant {} {often}, within {}, with {} access, for",
+            short_id(&grant),
+            format_duration(time),
+            grant.access.as_str()
+        ),
     );
     for host in &grant.hosts {
         print_progress(context, &format!("  {host}"));
@@ -147,6 +161,7 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
     let mut table = Table::new(&[
         Column::Whole("ID"),
         Column::Short("HOSTS"),
+        Column::Short("ACCESS"),
         Column::Short("STATE"),
         Column::Short("LEFT"),
         Column::Short("ISSUED BY"),
@@ -164,6 +179,7 @@ async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
         table.add_styled_row([
             (short_id(grant).to_owned(), Style::new()),
             (format_hosts(grant), Style::new()),
+            (grant.access.as_str().to_owned(), Style::new()),
             (state, style),
             (left, Style::new()),
             (grant.operator.to_string(), Style::new()),
@@ -199,6 +215,10 @@ pub fn format_duration(time: Duration) -> String {
 
 fn parse_lifetime_arg(text: &str) -> Result<Duration, String> {
     parse_lifetime(text).ok_or_else(|| "a time such as 90s, 15m or 2h".to_owned())
+}
+
+fn parse_access(text: &str) -> Result<Access, String> {
+    Access::parse(text).ok_or_else(|| "read, write or full".to_owned())
 }
 
 fn parse_name(text: &str) -> Result<Name, Fault> {

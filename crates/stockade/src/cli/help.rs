@@ -6,7 +6,7 @@ use clap::Command;
 pub const GROUPS: &[(&str, &[&str])] = &[
     ("Connect agents", &["serve", "mcp", "connect", "key"]),
     ("Sign in", &["credential", "grant"]),
-    ("Approve", &["watch", "approvals", "approve", "deny", "operator"]),
+    ("Approve", &["watch", "approvals", "approve", "deny", "resume", "end", "operator"]),
     ("Operate", &["session", "page", "config", "template", "jail"]),
     ("Inspect", &["doctor", "audit", "policy", "smoke", "demo"]),
     ("Help", &["help", "completions", "man"]),
@@ -18,16 +18,17 @@ Examples:
   stockade connect claude-code      what to paste into Claude Code
   stockade credential put           store a login; asks for it
   stockade grant issue --host X     let an agent be signed in to X, once
-  stockade watch                    see what agents ask for; answer by key
+  stockade watch                    see approval requests; answer by key
   stockade session list             what agents are doing now
   stockade audit tail --follow      what they do, as they do it
   stockade doctor                   what works here, and what does not";
 
 /// Exit codes, and what they mean.
-pub const EXIT_CODES: [(u8, &str); 3] = [
+pub const EXIT_CODES: [(u8, &str); 4] = [
     (0, "the command did what was asked"),
     (1, "it failed, or found something wrong; the error has a code and a hint"),
     (2, "the command line is wrong: a command, flag or value"),
+    (3, "audit verify: the log is whole up to a tail that a crash left incomplete"),
 ];
 
 /// Settings of the environment, and what they do.

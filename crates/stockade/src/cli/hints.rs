@@ -18,7 +18,10 @@ pub fn for_person(fault: &Fault) -> Fault {
             Redacted::outside_sessions(approval.as_str())
         ),
         ErrorCode::SessionPaused { .. } => {
-            "Reading still works. `stockade watch` shows the question and takes your answer.".into()
+            "Reading still works. `stockade watch` shows the request and takes your answer.".into()
+        }
+        ErrorCode::QuestionOpen => {
+            "Another request of this session waits. `stockade approvals` shows it and the command that answers it.".into()
         }
         ErrorCode::TooManyTabs => "Close one first, with `stockade page close-tab`.".into(),
         ErrorCode::DialogOpen => {

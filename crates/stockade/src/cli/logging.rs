@@ -17,7 +17,9 @@ pub(super) fn start(verbosity: u8) -> Result<(), Fault> {
                 ErrorCode::BadLogFilter,
                 format!("STOCKADE_LOG='{}': {error}", text.escape_debug()),
             )
-            .hint("It is a level (error, warn, info, debug, trace) or a list like stockade=debug,jail=info.")
+            .hint(
+                "Give a level (error, warn, info, debug, trace) or a list such as stockade=debug,jail=info.",
+            )
         })?,
         _ => EnvFilter::new(default_filter(verbosity)),
     };

@@ -3,6 +3,7 @@
 //! One file per command. A command returns a [`Reply`] in two forms, for people and for programs. `output` writes it to
 //! standard output. Logs, progress and errors go to standard error.
 
+mod approval_card;
 mod approvals;
 mod audit;
 mod authorize;
@@ -35,6 +36,7 @@ mod smoke;
 mod table;
 mod template;
 mod terminal;
+mod terminal_login;
 mod watch;
 
 pub use context::Context;
@@ -86,17 +88,21 @@ enum Command {
     Credential(credential::CredentialArgs),
     /// Permission to use a login: issue, list, revoke, lifetime
     Grant(grant::GrantArgs),
-    /// Show each question of an agent as it comes; answer by key
+    /// Show approval requests as they come; answer by key
     #[command(after_help = approvals::WATCH_HELP)]
     Watch(approvals::LoginArgs),
-    /// List the questions that wait, and the last answers
+    /// List waiting approval requests and the latest answers
     #[command(after_help = approvals::LIST_HELP)]
     Approvals(approvals::LoginArgs),
-    /// Approve one question, once or for its session
+    /// Approve one request, once or for its session
     Approve(approvals::ApproveArgs),
-    /// Deny one question
+    /// Deny one request
     Deny(approvals::DenyArgs),
-    /// The people who answer: password, link, list, add, remove
+    /// Let a paused session go on
+    Resume(approvals::ResumeArgs),
+    /// End a paused session
+    End(approvals::EndArgs),
+    /// The people who answer: password, link, list, add, remove, logout
     Operator(operator::OperatorArgs),
     /// Sessions of the running server: start, list, show, close, replay
     Session(session::SessionArgs),
@@ -185,6 +191,8 @@ fn run(context: &Context, command: Command) -> Result<Reply, Fault> {
         Command::Approvals(args) => approvals::list(context, &args),
         Command::Approve(args) => approvals::approve(context, &args),
         Command::Deny(args) => approvals::deny(context, &args),
+        Command::Resume(args) => approvals::resume(context, &args),
+        Command::End(args) => approvals::end(context, &args),
         Command::Watch(args) => watch::run(context, &args),
         Command::Operator(args) => operator::run(context, args),
         Command::Key(args) => key::run(context, args),

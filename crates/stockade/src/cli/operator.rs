@@ -6,6 +6,7 @@
 use crate::cli::authorize::{authorize_operator, check_password, run_blocking};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::terminal::PasswordPrompt;
+use crate::cli::terminal_login;
 use crate::cli::{Column, Context, Reply, Table};
 use audit::EventKind;
 use clap::{Args, Subcommand};
@@ -25,6 +26,7 @@ Examples:
   stockade operator link                a link that logs you in, once
   stockade operator add ada
   stockade operator list
+  stockade operator logout              forget the login of this terminal
 
 Passwords are typed at the terminal, or come as lines with --password-stdin:
 the one that allows the change first, then the new one.")]
@@ -61,6 +63,12 @@ enum OperatorCommand {
         #[arg(value_parser = operator::parse_name)]
         name: String,
     },
+    /// Forget the login that `stockade approvals` keeps for this terminal session
+    Logout {
+        /// Whose login
+        #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
+        name: String,
+    },
     /// Remove one, and log them out
     Remove {
         /// Who
@@ -77,6 +85,7 @@ pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault>
         storage.first_operator().await?;
         match args.command {
             OperatorCommand::List => list(&storage).await,
+            OperatorCommand::Logout { name } => log_out(context, &name).await,
             OperatorCommand::Password { name } => {
                 set_password(context, &storage, &mut asker, &name, &allowed_by).await
             }
@@ -107,6 +116,25 @@ pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault>
             }
         }
     })
+}
+
+/// Forgets the login of this terminal session, at the server too if it runs.
+async fn log_out(context: &Context, name: &str) -> Result<Reply, Fault> {
+    let state = context.open_state()?;
+    let kept = terminal_login::read(&state, name);
+    let removed = terminal_login::remove(&state, name)?;
+    if let Some(token) = kept {
+        match client::OperatorClient::with_token(&state, token).log_out().await {
+            Err(fault) if fault.code != ErrorCode::NotRunning => return Err(fault),
+            _ => {}
+        }
+    }
+    let human = if removed {
+        format!("The login of {name} in this terminal is forgotten.\n")
+    } else {
+        format!("{name} had no login in this terminal.\n")
+    };
+    Ok(Reply::new(human, json!({ "operator": name, "logged_out": removed })))
 }
 
 async fn list(storage: &Storage) -> Result<Reply, Fault> {
@@ -145,9 +173,12 @@ async fn set_password(
     let new = asker.ask_new(&format!("A new password for {name}"))?;
     let hash = run_blocking(move || new.hash()).await?;
     if !storage.set_operator_password(name, old.as_deref(), &hash).await? {
-        return Err(Fault::new(ErrorCode::StorageBusy, "somebody else changed it at the same moment")
-            .hint("Try again.")
-            .retryable());
+        return Err(Fault::new(
+            ErrorCode::StorageBusy,
+            "somebody else changed the password at the same time",
+        )
+        .hint("Try again.")
+        .retryable());
     }
     record_event(context, EventKind::OperatorChanged, name, "a password was set").await?;
     let human = format!("{name} has a new password, and is logged out everywhere.\n");

@@ -71,7 +71,7 @@ pub fn print_text(text: &str) -> Result<(), Fault> {
 
 fn output_lost(error: &io::Error) -> Fault {
     Fault::io(ErrorCode::OutputLost, "cannot write to standard output", error)
-        .hint_if_none("Something has to read it, or it has to lead to a file with room.")
+        .hint_if_none("Check that the reader of the pipe still runs, or that the disk has space.")
 }
 
 /// Prints one line for people while the command goes on. Nothing with `--json`: programs wait for the reply.

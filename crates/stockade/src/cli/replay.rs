@@ -54,9 +54,8 @@ pub fn run(context: &Context, args: &ReplayArgs) -> Result<Reply, Fault> {
         .and_then(|mut file| file.write_all(page.as_bytes()))
         .map_err(|e| Fault::unwritable(format!("cannot write {}", output.display()), &e))?;
     let (events, pictures) = (recorded.events.len(), recorded.images.len());
-    let human = format!("{events} events and {pictures} pictures are in {}\n", output.display());
-    let json =
-        json!({"session_id": recorded.session, "path": output, "events": events, "pictures": pictures});
+    let human = format!("{events} events and {pictures} screenshots are in {}\n", output.display());
+    let json = json!({"session_id": recorded.session, "path": output, "events": events, "screenshots": pictures, "pictures": pictures});
     Ok(Reply::new(human, json))
 }
 
@@ -92,9 +91,9 @@ fn from_state(context: &Context, session: &str) -> Result<SessionRecording, Faul
 fn from_bundle(path: &Path) -> Result<SessionRecording, Fault> {
     let checked = record::check_bundle(path, None).map_err(|e| unreadable(&e))?;
     if let Some(bad) = checked.bad {
-        let message = format!("the bundle is not as it was made: {bad}");
+        let message = format!("the bundle was changed or damaged: {bad}");
         return Err(Fault::outside_sessions(ErrorCode::BundleDamaged, message)
-            .hint("Get it again from where it was made."));
+            .hint("Copy it again from the machine that made it."));
     }
     let mut files = record::read_bundle(path).map_err(|e| unreadable(&e))?;
     let events = files.remove("events.jsonl").unwrap_or_default();
@@ -113,7 +112,7 @@ fn parse_event(line: &str) -> Option<LogEntry> {
 fn unknown_session(session: &str) -> Fault {
     Fault::outside_sessions(
         ErrorCode::UnknownSession,
-        format!("nothing is on record of a session {:?}", audit::sanitize(session)),
+        format!("there is no record of a session {:?}", audit::sanitize(session)),
     )
     .hint("Name it by its id; `stockade audit tail` shows the ids of sessions.")
 }

@@ -8,10 +8,11 @@ use ::server::http as server;
 use ::server::operator::OperatorAuth;
 use clap::Args;
 use engine::control::Control;
-use engine::error::Fault;
+use engine::error::{Fault, audit_fault};
 use engine::stop::Stop;
 use engine::storage::{AgentKey, FIRST_OPERATOR, LINK_LIFETIME, Storage};
 use error_code::ErrorCode;
+use redact::redacted;
 use serde_json::json;
 use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -60,6 +61,9 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         let control = Arc::new(Control::start_on(context.backend(&config)?, &config, &state, storage).await?);
         let auth = OperatorAuth::new(control.storage.clone(), control.log.clone());
         let key = first.map(|first| first.agent_key);
+        if key.is_some() {
+            record_first_key(&control.log).await?;
+        }
         let launch = context.mcp_launch()?;
         let login = LoginWay::find(context, &auth, &launch, bound.address).await?;
         let details = BannerDetails { key: key.as_ref(), login: &login, launch: &launch };
@@ -73,6 +77,13 @@ pub(super) fn run(context: &Context, args: ServeArgs) -> Result<Reply, Fault> {
         served.and(stop.wanted())
     })?;
     Ok(Reply::new(format!("{DIM}Stopped; nothing is left running.{DIM:#}\n"), json!({"stopped": true})))
+}
+
+async fn record_first_key(log: &audit::Log) -> Result<(), Fault> {
+    let scope = engine::storage::default_scope()?;
+    let event = audit::Event::new(audit::EventKind::KeyMade, audit::EventSubject::tenant(&scope.tenant))
+        .detail(redacted!("for {}, at the first start", scope));
+    log.append(&event).await.map_err(audit_fault)
 }
 
 /// Serves the shop on a free port and lets the browser reach it by name.

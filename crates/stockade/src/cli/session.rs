@@ -37,7 +37,7 @@ enum SessionCommand {
     Start {
         /// A name to call it by: a-z, 0-9, '-', '_' and '.'
         name: Option<String>,
-        /// Pictures: off, transient (the last ones, until it closes) or audit (all, before and after each action)
+        /// Screenshots: off, transient (the latest, until it closes) or audit (all, before and after each action)
         #[arg(long)]
         record: Option<String>,
         /// Sign it in: the grant comes from the first line of standard input; an empty one means a standing grant
@@ -46,6 +46,9 @@ enum SessionCommand {
         /// With --signed-in: only to this host [default: all that the grant is for]. Without: open only this site, such as example.org, *.example.org or https://example.org:8443
         #[arg(long = "domain", value_name = "HOST")]
         domains: Vec<String>,
+        /// With --signed-in: less access than the grant has; read or write
+        #[arg(long, value_name = "ACCESS", requires = "signed_in")]
+        access: Option<String>,
         /// The tenant that it belongs to
         #[arg(long, default_value = "default", value_parser = Tenant::parse)]
         tenant: Tenant,
@@ -84,10 +87,10 @@ pub(super) fn run(context: &Context, args: SessionArgs) -> Result<Reply, Fault> 
     }
     let state = context.open_state()?;
     let (verb, id, what) = match &args.command {
-        SessionCommand::Start { name, record, signed_in, domains, tenant, actor } => {
+        SessionCommand::Start { name, record, signed_in, domains, access, tenant, actor } => {
             let scope = Scope { tenant: tenant.clone(), actor: actor.clone() };
             let mut request = json!({"action": "session.start"});
-            for (key, value) in [("session_name", name), ("record", record)] {
+            for (key, value) in [("session_name", name), ("record", record), ("access", access)] {
                 if let Some(value) = value {
                     request[key] = json!(value);
                 }

@@ -1,6 +1,6 @@
 //! Sessions for people: who, where, signed in as whom, what is left, what waits for an answer.
 
-use crate::cli::approvals::{render_row, seconds_left};
+use crate::cli::approval_card::{render_row, seconds_left};
 use crate::cli::grant::format_duration;
 use crate::cli::output::{BAD, BOLD, DIM, GOOD, HINT};
 use crate::cli::{Column, Table};
@@ -53,7 +53,11 @@ pub fn render_list(json: &Value) -> String {
     );
     let count = list(json, "waiting").count();
     if count > 0 {
-        let what = if count == 1 { "1 question waits".to_owned() } else { format!("{count} questions wait") };
+        let what = if count == 1 {
+            "1 approval request waits".to_owned()
+        } else {
+            format!("{count} approval requests wait")
+        };
         out.push_str(&format!("\n{HINT}{what} for you:{HINT:#} stockade watch\n"));
     }
     out
@@ -82,6 +86,7 @@ pub fn render_session(json: &Value) -> String {
     row("ended", &describe_time(session, "closed_at"));
     row("recording", &describe_recording(session));
     row("limits", &describe_limits(&json["limits"]));
+    row("cpu", &describe_cpu(session));
     row("jail", &text_field(session, "jail_id"));
     for flag in list(session, "flags") {
         out.push_str(&format!("  {BAD}{:<12} {}{BAD:#}\n", "alert", flag.as_str().unwrap_or_default()));
@@ -130,7 +135,7 @@ fn render_waiting(question: &Value) -> String {
 pub fn answer_lines(question: &Value) -> String {
     let id = text_field(question, "id");
     if question["kind"] == "guidance" {
-        return "  answer       stockade watch\n".to_owned();
+        return format!("  answer       stockade resume {id}\n               stockade end {id}\n");
     }
     let sure = if question["irreversible"] == true { " --irreversible" } else { "" };
     format!("  answer       stockade approve {id}{sure}\n               stockade deny {id}\n")
@@ -207,8 +212,8 @@ fn describe_login(json: &Value) -> String {
 fn describe_recording(session: &Value) -> String {
     match session["record"].as_str() {
         Some("off") => "off".to_owned(),
-        Some("transient") => "transient: the last pictures, until it closes".to_owned(),
-        Some("audit") => "audit: pictures before and after each action".to_owned(),
+        Some("transient") => "transient: the latest screenshots, until it closes".to_owned(),
+        Some("audit") => "audit: screenshots before and after each action".to_owned(),
         _ => text_field(session, "record"),
     }
 }
@@ -223,6 +228,17 @@ fn describe_limits(limits: &Value) -> String {
         limits["processes"],
         limits["open_files"]
     )
+}
+
+/// The CPU credit of an open session; nothing where it is not counted.
+fn describe_cpu(session: &Value) -> String {
+    let cpu = &session["cpu"];
+    let Some(credit) = cpu["credit_seconds"].as_f64() else { return String::new() };
+    let (share, burst) = (&cpu["share"], &cpu["burst"]);
+    if cpu["limited"] == true {
+        return format!("credit used up: held to {share} CPU");
+    }
+    format!("{credit:.1} s of credit: up to {burst} CPU, {share} without")
 }
 
 fn describe_time(session: &Value, key: &str) -> String {
@@ -328,6 +344,14 @@ mod tests {
     }
 
     #[test]
+    fn the_cpu_credit_is_shown_while_there_is_one_and_when_it_is_used_up() {
+        let shown = |limited: bool| json!({"cpu": {"share": 0.5, "credit_seconds": 12.34, "burst": 2.0, "limited": limited}});
+        assert_eq!(describe_cpu(&shown(false)), "12.3 s of credit: up to 2.0 CPU, 0.5 without");
+        assert_eq!(describe_cpu(&shown(true)), "credit used up: held to 0.5 CPU");
+        assert_eq!(describe_cpu(&json!({})), "");
+    }
+
+    #[test]
     fn a_list_shows_the_state_of_each_session_and_what_to_do() {
         let mut paused = session();
         paused["paused_for"] = json!("ap-9");
@@ -339,7 +363,7 @@ mod tests {
             (
                 json!([session()]),
                 json!([question(false)]),
-                vec!["asks", "1 question waits", "stockade watch"],
+                vec!["asks", "1 approval request waits", "stockade watch"],
             ),
             (json!([paused, ended]), json!([]), vec!["paused", "action …", "-"]),
         ] {

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 #[command(after_help = "\
 Examples:
   stockade smoke https://example.org/
-  stockade smoke --demo --picture shop.png
+  stockade smoke --demo --screenshot shop.png
   stockade smoke http://intranet.test/ \\
     --set 'egress.hosts={intranet.test: 10.0.0.7:80}'")]
 pub struct SmokeArgs {
@@ -25,8 +25,8 @@ pub struct SmokeArgs {
     #[arg(long)]
     demo: bool,
     /// Put a copy of the screenshot here
-    #[arg(long, value_name = "FILE")]
-    picture: Option<PathBuf>,
+    #[arg(long, alias = "picture", value_name = "FILE")]
+    screenshot: Option<PathBuf>,
 }
 
 pub(super) fn run(context: &Context, args: SmokeArgs) -> Result<Reply, Fault> {
@@ -40,7 +40,7 @@ pub(super) fn run(context: &Context, args: SmokeArgs) -> Result<Reply, Fault> {
         let storage = Storage::open(&state.database()).await?;
         let control = Control::start_on(context.backend(&config)?, &config, &state, storage).await?;
         let mut report_step = |step: &SmokeStep| print_line(context, &render_step(step));
-        let report = smoke::run(&control, &url, args.picture.as_deref(), &mut report_step).await;
+        let report = smoke::run(&control, &url, args.screenshot.as_deref(), &mut report_step).await;
         control.shut_down().await;
         Ok(report)
     })?;
@@ -60,11 +60,11 @@ fn render_summary(report: &SmokeReport) -> String {
         return output::render_fault(fault);
     }
     let mut text = format!("{GOOD}All five steps worked.{GOOD:#}\n");
-    if let Some(picture) = &report.screenshot {
-        text.push_str(&format!("  picture  {}\n", picture.display()));
+    if let Some(screenshot) = &report.screenshot {
+        text.push_str(&format!("  screenshot  {}\n", screenshot.display()));
     }
     if let Some(archive) = &report.archive {
-        text.push_str(&format!("  archive  {}\n", archive.display()));
+        text.push_str(&format!("  archive     {}\n", archive.display()));
     }
     text
 }

@@ -175,7 +175,7 @@ impl PasswordPrompt {
         let first = self.ask(prompt)?;
         first.check()?;
         if matches!(self, PasswordPrompt::Terminal) && !first.is(&self.ask("The same again")?) {
-            return Err(Fault::new(ErrorCode::BadPassword, "the two are not the same").hint("Try again."));
+            return Err(Fault::new(ErrorCode::BadPassword, "the two entries differ").hint("Try again."));
         }
         Ok(first)
     }
@@ -191,13 +191,13 @@ fn name_password_flag(fault: Fault) -> Fault {
 }
 
 fn cancelled() -> Fault {
-    Fault::new(ErrorCode::Cancelled, "nothing was done").hint("Run it again when you like.")
+    Fault::new(ErrorCode::Cancelled, "nothing was done").hint("Run the command again.")
 }
 
 fn not_utf8() -> Fault {
-    Fault::new(ErrorCode::BadPassword, "what was typed is no text in UTF-8").hint("Try again.")
+    Fault::new(ErrorCode::BadPassword, "the input is not UTF-8 text").hint("Try again.")
 }
 
 fn terminal_lost(error: &io::Error) -> Fault {
-    Fault::io(ErrorCode::OutputLost, "the terminal is gone", error).hint_if_none("Run it in a terminal.")
+    Fault::io(ErrorCode::OutputLost, "the terminal was closed", error).hint_if_none("Run it in a terminal.")
 }

@@ -1,6 +1,7 @@
 //! `stockade watch`: shows each approval request as it arrives and takes the answer by key.
 
-use crate::cli::approvals::{LoginArgs, ask_password, render_card, seconds_left};
+use crate::cli::approval_card::{render_card, seconds_left};
+use crate::cli::approvals::{LoginArgs, ask_password};
 use crate::cli::output::{self, BAD, BOLD, DIM, GOOD};
 use crate::cli::terminal::RawTerminal;
 use crate::cli::{Context, Reply};
@@ -18,8 +19,11 @@ const GRACE: Duration = Duration::from_millis(500);
 
 pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> {
     if context.json() {
-        return Err(Fault::new(ErrorCode::Usage, "watch shows questions on a terminal, and has no JSON")
-            .hint("A program polls `stockade approvals --json`, or listens on `hitl.webhook`."));
+        return Err(Fault::new(
+            ErrorCode::Usage,
+            "watch shows approval requests on a terminal and has no JSON",
+        )
+        .hint("A program polls `stockade approvals --json`, or listens on `hitl.webhook`."));
     }
     let state = context.open_state()?;
     let password = ask_password(login)?;
@@ -28,7 +32,7 @@ pub(super) fn run(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> 
         drop(password);
         let mut terminal = RawTerminal::open()?;
         output::print_text(&format!(
-            "{DIM}Logged in as {}. Questions appear as they come; q ends this.{DIM:#}\n",
+            "{DIM}Logged in as {}. Approval requests appear as they come; q ends this.{DIM:#}\n",
             login.operator
         ))?;
         let watched = watch(&visit, &mut terminal).await;

@@ -10,7 +10,7 @@ use crate::config::yaml::{Field, Node, NodeContent};
 use engine::settings::{
     Credentials, KvLogin, KvServer, Seconds, Sops, StandingGrant, StoreSettings, VaultBackend,
 };
-use policy::{Actor, Tenant};
+use policy::{Access, Actor, Tenant};
 use serde_json::{Value, json};
 use vault::GrantedHost;
 
@@ -18,8 +18,7 @@ const DAY: u32 = 24 * 60 * 60;
 const MOST_STANDING: usize = 200;
 /// The most hosts of one grant.
 const MOST_HOSTS: usize = 32;
-const STANDING: &str =
-    "a list of standing grants, each with 'actor', 'hosts' and, unless it is default, 'tenant',";
+const STANDING: &str = "a list of standing grants, each with 'actor', 'hosts' and, unless they are default and write, 'tenant' and 'access',";
 
 impl ReadSection for Credentials {
     fn read(s: &mut Section) -> Credentials {
@@ -95,7 +94,7 @@ fn standing(node: &Node) -> Result<Vec<StandingGrant>, String> {
 fn one(node: &Node) -> Result<StandingGrant, String> {
     let NodeContent::Map(fields) = &node.content else { return Err(STANDING.to_owned()) };
     if let Some(field) =
-        fields.iter().find(|field| !["tenant", "actor", "hosts"].contains(&field.key.as_str()))
+        fields.iter().find(|field| !["tenant", "actor", "hosts", "access"].contains(&field.key.as_str()))
     {
         return Err(format!("{STANDING} and not '{}',", field.key.escape_debug()));
     }
@@ -105,7 +104,14 @@ fn one(node: &Node) -> Result<StandingGrant, String> {
     let tenant =
         Tenant::parse(named("tenant").unwrap_or("default")).map_err(|error| name("tenant", error))?;
     let actor = Actor::parse(named("actor").ok_or(STANDING)?).map_err(|error| name("actor", error))?;
-    Ok(StandingGrant { tenant, actor, hosts: hosts(field(fields, "hosts").ok_or(STANDING)?)? })
+    let access = match named("access") {
+        None => Access::default(),
+        Some(text) => {
+            Access::parse(text).ok_or("a standing grant's 'access' to be 'read', 'write' or 'full';")?
+        }
+    };
+    let hosts = hosts(field(fields, "hosts").ok_or(STANDING)?)?;
+    Ok(StandingGrant { tenant, actor, hosts, access })
 }
 
 fn hosts(node: &Node) -> Result<Vec<GrantedHost>, String> {
@@ -129,6 +135,9 @@ fn field<'n>(fields: &'n [Field], key: &str) -> Option<&'n Node> {
 impl DisplayValue for StandingGrant {
     fn display_value(&self) -> Value {
         let hosts: Vec<String> = self.hosts.iter().map(ToString::to_string).collect();
-        json!({ "tenant": self.tenant.as_str(), "actor": self.actor.as_str(), "hosts": hosts })
+        json!({
+            "tenant": self.tenant.as_str(), "actor": self.actor.as_str(), "hosts": hosts,
+            "access": self.access.as_str(),
+        })
     }
 }

@@ -89,17 +89,17 @@ impl ConfigError {
                 "`stockade config show` lists every key.".to_owned()
             }
             ConfigError::Value { origin: ValueOrigin::Default, .. } => {
-                "The default does not go with your other settings: set this one too.".to_owned()
+                "The default conflicts with your other settings: set this one too.".to_owned()
             }
             ConfigError::Value { .. } => {
                 "Change the value, or remove the line to get the default.".to_owned()
             }
             ConfigError::DuplicateKey { .. } => "Remove one of the two lines.".to_owned(),
             ConfigError::Malformed { .. } => {
-                "The file is YAML: two spaces of indentation a level, `key: value`.".to_owned()
+                "The file is YAML: `key: value`, with two spaces of indentation per level.".to_owned()
             }
             ConfigError::Unreadable { .. } => {
-                "Check the path and the permissions; `stockade config path` shows where it is looked for."
+                "Check the path and the permissions; `stockade config path` shows where Stockade looks."
                     .to_owned()
             }
             ConfigError::TooLarge { .. } => {

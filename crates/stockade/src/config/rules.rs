@@ -1,7 +1,8 @@
 //! The operator's custom rules.
 
-use crate::config::values::{DisplayValue, scalar};
+use crate::config::values::{DisplayValue, scalar, seconds};
 use crate::config::yaml::{Field, Node, NodeContent};
+use engine::settings::{ApprovalRule, Seconds};
 use policy::{Comparison, CustomRule, Risk, RuleDefinition, Subject};
 use serde_json::{Map, Value, json};
 
@@ -9,11 +10,15 @@ use serde_json::{Map, Value, json};
 const MOST_RULES: usize = 200;
 const LONGEST_TEXT: usize = 200;
 
-const EXPECTED: &str = "a list of rules, each with 'tools', 'risk', 'conditions' and 'description',";
+/// The longest that a question waits, in seconds.
+pub(super) const LONGEST_WAIT: u32 = 3600;
+
+const EXPECTED: &str =
+    "a list of rules, each with 'tools', 'risk', 'conditions', 'description' and, if it is long, 'timeout',";
 const CONDITION: &str = "a condition of 'param' or 'fact' and one of 'equals', 'not_equals', 'one_of', 'contains', \
     'starts_with', 'ends_with', 'matches', 'not_matches',";
 
-pub(super) fn rules(node: &Node) -> Result<Vec<CustomRule>, String> {
+pub(super) fn rules(node: &Node) -> Result<Vec<ApprovalRule>, String> {
     match &node.content {
         _ if node.is_null() => Ok(Vec::new()),
         NodeContent::List(items) if items.len() <= MOST_RULES => {
@@ -23,8 +28,9 @@ pub(super) fn rules(node: &Node) -> Result<Vec<CustomRule>, String> {
     }
 }
 
-fn rule(number: usize, node: &Node) -> Result<CustomRule, String> {
-    let fields = map(node, &["name", "tools", "risk", "conditions", "description"], EXPECTED)?;
+fn rule(number: usize, node: &Node) -> Result<ApprovalRule, String> {
+    let known = ["name", "tools", "risk", "conditions", "description", "timeout"];
+    let fields = map(node, &known, EXPECTED)?;
     let text = |key: &str| -> Result<Option<String>, String> {
         let Some(value) = field(fields, key) else { return Ok(None) };
         let text = scalar(value).filter(|text| !text.is_empty() && text.len() <= LONGEST_TEXT);
@@ -45,7 +51,16 @@ fn rule(number: usize, node: &Node) -> Result<CustomRule, String> {
         },
         description: text("description")?.unwrap_or_default(),
     };
-    CustomRule::new(written).map_err(|bad| format!("rules that are understood ({bad})"))
+    let timeout = match field(fields, "timeout") {
+        None => None,
+        Some(node) => Some(read_timeout(node)?),
+    };
+    let rule = CustomRule::new(written).map_err(|bad| format!("rules that are understood ({bad})"))?;
+    Ok(ApprovalRule { rule, timeout })
+}
+
+fn read_timeout(node: &Node) -> Result<Seconds, String> {
+    seconds(1..=LONGEST_WAIT)(node).map_err(|expected| format!("a rule's 'timeout' to be {expected}"))
 }
 
 fn condition(node: &Node) -> Result<(Subject, String, Comparison), String> {
@@ -115,13 +130,18 @@ fn texts(node: &Node) -> Result<Vec<String>, String> {
 }
 
 /// In the form of the file, so that what `config show` prints can be read again.
-impl DisplayValue for CustomRule {
+impl DisplayValue for ApprovalRule {
     fn display_value(&self) -> Value {
-        let conditions: Vec<Value> = self.text.conditions.iter().map(display_condition).collect();
-        json!({
-            "name": self.name, "tools": self.text.tools, "risk": self.risk.as_str(),
-            "conditions": conditions, "description": self.description,
-        })
+        let rule = &self.rule;
+        let conditions: Vec<Value> = rule.text.conditions.iter().map(display_condition).collect();
+        let mut shown = json!({
+            "name": rule.name, "tools": rule.text.tools, "risk": rule.risk.as_str(),
+            "conditions": conditions, "description": rule.description,
+        });
+        if let Some(timeout) = self.timeout {
+            shown["timeout"] = timeout.0.into();
+        }
+        shown
     }
 }
 
@@ -159,6 +179,7 @@ mod tests {
   risk: HIGH
   conditions: [{param: name, matches: '(?i)(delete|remove|revoke)'}]
   description: Destructive button clicks
+  timeout: 600
 - tools: [browser_type]
   risk: critical
   conditions:
@@ -174,7 +195,9 @@ mod tests {
         let shown = read.display_value();
         let again = rules(&parse(&shown.to_string()).unwrap().unwrap()).unwrap();
         assert_eq!(again.display_value(), shown);
-        let policy = Policy::new(policy::Settings { rules: read, ..policy::Settings::default() });
+        assert_eq!(again.iter().map(|one| one.timeout).collect::<Vec<_>>(), [None, Some(Seconds(600)), None]);
+        let rules = read.into_iter().map(|one| one.rule).collect();
+        let policy = Policy::new(policy::Settings { rules, ..policy::Settings::default() });
         let target = Target::Role { role: "button".into(), name: Some("Delete".into()), index: 0 };
         let assessed =
             policy.assess(&Action::Click(Click::on(target)), &Facts::default(), SessionMode::Clean);
@@ -189,6 +212,8 @@ mod tests {
             ("[{tools: click, risk: grave}]", "'risk'"),
             ("[{tools: fly, risk: high}]", "no tool"),
             ("[{tools: click, risk: high, colour: red}]", "colour"),
+            ("[{tools: click, risk: high, timeout: 0}]", "'timeout'"),
+            ("[{tools: click, risk: high, timeout: soon}]", "'timeout'"),
             ("[{tools: click, risk: high, conditions: [{param: nose, equals: x}]}]", "no parameter"),
             ("[{tools: click, risk: high, conditions: [{fact: nose, equals: x}]}]", "no fact"),
             ("[{tools: click, risk: high, conditions: [{param: name}]}]", "a condition of"),

@@ -4,7 +4,7 @@
 //! [`Section::get_unused`] is validated and shown but has no effect in this version.
 
 use crate::config::reader::{ReadSection, Section};
-use crate::config::rules::rules;
+use crate::config::rules::{LONGEST_WAIT, rules};
 use crate::config::values::{
     boolean, choice, domains, fraction, hosts, https_address, loopback_address, number, optional, seconds,
     size, text, upstream_proxy, webhook,
@@ -12,7 +12,7 @@ use crate::config::values::{
 use engine::settings::{
     Anchor, Audit, Config, Container, Credentials, Egress, EgressLimits, EgressMode, Hitl, Hosts, Network,
     PictureFormat, Recording, ScreenKind, ScreenshotSettings, Seconds, Server, Size, SnapshotSettings,
-    UpstreamSettings, Webhook,
+    UpstreamSettings, Webhook, WebhookFormat,
 };
 use policy::{ImageFormat, RiskResponse, RiskResponses};
 use std::net::{Ipv4Addr, SocketAddr};
@@ -84,6 +84,8 @@ impl ReadSection for Container {
         let container = Container {
             memory_limit: s.get("memory_limit", Size::mib(512), size(Size::mib(128)..=Size::mib(64 * 1024))),
             cpu_shares: s.get("cpu_shares", 0.5, fraction(0.05..=256.0)),
+            cpu_credit: s.get("cpu_credit", Seconds(30), seconds(0..=3600)),
+            cpu_burst: s.get("cpu_burst", None, optional(fraction(0.05..=1024.0))),
             network: s.get("network", Network::Isolated, choice),
             pids: s.get("pids", 1024, number(64..=65_536)),
             open_files: s.get("open_files", 1024, number(256..=65_536)),
@@ -97,6 +99,9 @@ impl ReadSection for Container {
         // A tmpfs larger than the memory limit would kill the browser instead of reporting a full disk.
         if writable >= container.memory_limit.bytes() {
             s.report_conflict("memory_limit", "more than 'tmp_size' and 'shm_size' together".to_owned());
+        }
+        if container.cpu_burst.is_some_and(|burst| burst < container.cpu_shares) {
+            s.report_conflict("cpu_burst", "at least 'cpu_shares'".to_owned());
         }
         container
     }
@@ -128,9 +133,12 @@ impl ReadSection for Hitl {
                 high: s.get("high", levels.high, choice),
                 critical: s.get("critical", levels.critical, choice),
             },
+            well_known_sensitive: s.get("well_known_sensitive", true, boolean),
+            medium_on_new_domain: s.get("medium_on_new_domain", RiskResponse::Allow, choice),
             rules: s.get("rules", Vec::new(), rules),
             webhook: s.section("webhook", Webhook::read),
-            approval_timeout: s.get("approval_timeout", Seconds(30), seconds(1..=3600)),
+            approval_timeout: s.get("approval_timeout", Seconds(30), seconds(1..=LONGEST_WAIT)),
+            denial_stands: s.get("denial_stands", Seconds(120), seconds(0..=3600)),
             approvals_per_minute: s.get("approvals_per_minute", 5, number(1..=60)),
             failures_before_pause: s.get("failures_before_pause", 0, number(0..=100)),
         }
@@ -177,14 +185,25 @@ impl ReadSection for Webhook {
     fn read(s: &mut Section) -> Webhook {
         let read = Webhook {
             url: s.get("url", None, optional(webhook)),
+            url_file: s.get("url_file", None, optional(absolute_path)),
+            format: s.get("format", WebhookFormat::Stockade, choice),
             secret_file: s.get("secret_file", None, optional(absolute_path)),
         };
-        match (&read.url, &read.secret_file) {
-            (Some(_), None) => s.report_conflict("secret_file", "a file, because 'url' is set,".to_owned()),
-            (None, Some(_)) => {
-                s.report_conflict("url", "an address, because 'secret_file' is set,".to_owned())
-            }
-            _ => {}
+        let has_address = read.url.is_some() || read.url_file.is_some();
+        if read.url.is_some() && read.url_file.is_some() {
+            s.report_conflict("url_file", "absent, because 'url' is set,".to_owned());
+        }
+        // Others could send our own format too; a chat service checks no signature.
+        if has_address && read.secret_file.is_none() && read.format == WebhookFormat::Stockade {
+            s.report_conflict("secret_file", "a file, because 'url' is set,".to_owned());
+        }
+        if !has_address && (read.secret_file.is_some() || read.format != WebhookFormat::Stockade) {
+            s.report_conflict("url", "an address, because another key of 'webhook' is set,".to_owned());
+        }
+        if read.format == WebhookFormat::Telegram
+            && read.url.as_ref().is_some_and(|url| !url.contains("chat_id="))
+        {
+            s.report_conflict("url", "an address with '?chat_id=', as Telegram's format needs,".to_owned());
         }
         read
     }

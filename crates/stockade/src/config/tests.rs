@@ -117,6 +117,8 @@ fn every_key_has_the_default_of_the_design() {
         ("max_concurrent_sessions", "5"),
         ("container.memory_limit", "\"512m\""),
         ("container.cpu_shares", "0.5"),
+        ("container.cpu_credit", "30"),
+        ("container.cpu_burst", "null"),
         ("container.network", "\"isolated\""),
         ("container.pids", "1024"),
         ("container.open_files", "1024"),
@@ -165,7 +167,7 @@ fn every_key_has_the_default_of_the_design() {
 #[test]
 fn standing_grants_are_read_shown_and_read_again() {
     let written = "credentials:\n  standing:\n  - {actor: claude, hosts: [GitHub.com, \"site:example.org\"]}\n  \
-                   - {tenant: team, actor: bot, hosts: [a.test]}\n  egress: [\"*.cdn.test\"]\n  \
+                   - {tenant: team, actor: bot, hosts: [a.test], access: read}\n  egress: [\"*.cdn.test\"]\n  \
                    grant_lifetime: 60";
     let loaded = load_browser(written).unwrap();
     let shown = entry(&loaded, "credentials.standing").value.clone();
@@ -176,13 +178,44 @@ fn standing_grants_are_read_shown_and_read_again() {
             .iter()
             .map(|one| {
                 let hosts: Vec<String> = one.hosts.iter().map(ToString::to_string).collect();
-                format!("{}/{}: {}", one.tenant, one.actor, hosts.join(" "))
+                format!("{}/{}: {}, {}", one.tenant, one.actor, hosts.join(" "), one.access.as_str())
             })
             .collect();
-        assert_eq!(read, ["default/claude: github.com site:example.org", "team/bot: a.test"]);
+        assert_eq!(read, ["default/claude: github.com site:example.org, write", "team/bot: a.test, read"]);
     }
     let credentials = &loaded.config.credentials;
     assert_eq!((credentials.egress[0].as_str(), credentials.grant_lifetime), ("*.cdn.test", Seconds(60)));
+}
+
+#[test]
+fn a_rule_may_give_its_questions_more_time() {
+    let rules =
+        "{name: slow, tools: click, risk: high, timeout: 600}, {name: usual, tools: click, risk: high}";
+    let config = load_browser(&format!("hitl: {{rules: [{rules}], approval_timeout: 45}}")).unwrap().config;
+    for (rule, seconds) in [("slow", 600), ("usual", 45), ("words.destroy", 45)] {
+        assert_eq!(config.approval_timeout(rule).as_secs(), seconds, "{rule}");
+    }
+}
+
+#[test]
+fn our_own_webhook_format_needs_a_secret_and_each_format_an_address() {
+    for (webhook, key) in [
+        ("{url: \"https://ntfy.test/topic\", format: ntfy}", None),
+        ("{url_file: /etc/slack, format: slack}", None),
+        ("{url_file: /etc/telegram, format: telegram}", None),
+        ("{url: \"https://a.test/\", secret_file: /etc/secret}", None),
+        ("{url: \"https://a.test/\"}", Some("secret_file")),
+        ("{url_file: /etc/url}", Some("secret_file")),
+        ("{secret_file: /etc/secret}", Some("url")),
+        ("{format: slack}", Some("url")),
+        ("{url: \"https://a.test/\", url_file: /etc/url, secret_file: /etc/secret}", Some("url_file")),
+        ("{url: \"https://a.test/sendMessage\", format: telegram}", Some("url")),
+        ("{url: \"https://a.test/\", format: teams}", Some("format")),
+    ] {
+        let wrong = load_browser(&format!("hitl: {{webhook: {webhook}}}")).err();
+        let expected = key.map(|key| format!("security.browser.hitl.webhook.{key}"));
+        assert_eq!(wrong.as_ref().and_then(|errors| errors.first.key()), expected.as_deref(), "{webhook}");
+    }
 }
 
 #[test]
@@ -259,6 +292,8 @@ fn each_bad_file_is_refused_with_a_code_a_key_and_a_line() {
         ("container:\n  cpu_shares: 0", "config_value", "container.cpu_shares", 4),
         ("container:\n  cpu_shares: .inf", "config_value", "container.cpu_shares", 4),
         ("container:\n  cpu_shares: nan", "config_value", "container.cpu_shares", 4),
+        ("container:\n  cpu_credit: 3601", "config_value", "container.cpu_credit", 4),
+        ("container:\n  cpu_burst: 0.25", "config_value", "container.cpu_burst", 4),
         ("container:\n  cgroup_parent: a/../../b", "config_value", "container.cgroup_parent", 4),
         ("container:\n  display: wayland", "config_value", "container.display", 4),
         ("credentials: {vault_backend: keychain}", "config_value", "credentials.vault_backend", 3),
@@ -286,6 +321,12 @@ fn each_bad_file_is_refused_with_a_code_a_key_and_a_line() {
         ("credentials: {standing: {actor: a}}", "config_value", "credentials.standing", 3),
         ("credentials: {standing: [{actor: a}]}", "config_value", "credentials.standing", 3),
         ("credentials: {standing: [{hosts: [a.test]}]}", "config_value", "credentials.standing", 3),
+        (
+            "credentials: {standing: [{actor: a, hosts: [a.test], access: all}]}",
+            "config_value",
+            "credentials.standing",
+            3,
+        ),
         ("credentials: {standing: [{actor: a, hosts: []}]}", "config_value", "credentials.standing", 3),
         ("credentials: {standing: [{actor: a, hosts: [\"*\"]}]}", "config_value", "credentials.standing", 3),
         (

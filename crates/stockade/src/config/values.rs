@@ -3,7 +3,7 @@
 use crate::config::yaml::{Node, NodeContent};
 use engine::settings::{
     EgressMode, Hosts, KvLogin, MasterKeyPlace, Network, PictureFormat, Recording, ScreenKind, Seconds, Size,
-    VaultBackend,
+    VaultBackend, WebhookFormat,
 };
 use policy::{DomainPattern, ImageFormat, RiskResponse, is_host_name};
 use serde_json::Value;
@@ -105,6 +105,13 @@ choice!(ImageFormat { "png" => ImageFormat::Png, "jpeg" => ImageFormat::Jpeg, "w
 choice!(RiskResponse { "allow" => RiskResponse::Allow, "trusted" => RiskResponse::Trusted, "ask" => RiskResponse::Ask, "deny" => RiskResponse::Deny });
 
 choice!(PictureFormat { "webp" => PictureFormat::Webp, "png" => PictureFormat::Png });
+
+choice!(WebhookFormat {
+    "stockade" => WebhookFormat::Stockade,
+    "ntfy" => WebhookFormat::Ntfy,
+    "slack" => WebhookFormat::Slack,
+    "telegram" => WebhookFormat::Telegram,
+});
 
 impl DisplayValue for DomainPattern {
     fn display_value(&self) -> Value {

@@ -36,9 +36,7 @@ fn convert_finding(Finding { name, outcome }: Finding) -> Check {
     match outcome {
         Outcome::Good { found } => Check::good(name, found),
         Outcome::Advice { found, fix } => Check::hint(name, found, fix),
-        Outcome::Weaker { found, code, fix } => {
-            Check { name, verdict: Verdict::Bad, found, code: Some(code), mend: Some(fix) }
-        }
+        Outcome::Weaker { found, code, fix } => Check::new(name, Verdict::Bad, found, Some(code), Some(fix)),
         Outcome::Failed { error } => Check::bad(name, error.into()),
     }
 }
@@ -90,22 +88,35 @@ pub fn sealing(config: &Config, state: &State) -> Check {
     if config.credentials.vault_backend != VaultBackend::Store || !state.vault_database().exists() {
         return Check::good(name, "no logins of our own store to look at");
     }
-    let unsealed = match unsealed_logins(config, state) {
-        Ok(unsealed) => unsealed,
+    let WeakerLogins { unsealed, unintercepted } = match weaker_logins(config, state) {
+        Ok(weaker) => weaker,
         Err(fault) => return Check::bad(name, fault),
     };
     if unsealed.is_empty() {
         return Check::good(name, "all stored logins are sealed: browsers get placeholders");
     }
+    let mut found = format!("not sealed, so the browser holds the secrets: {}", unsealed.join(", "));
+    if !unintercepted.is_empty() {
+        let ids = unintercepted.join(", ");
+        found.push_str(&format!("; not intercepted, so the browser decides what it sends: {ids}"));
+    }
     Check::hint(
         name,
-        format!("not sealed, so the browser holds the secrets: {}", unsealed.join(", ")),
-        "Store them without `sealed: false`, if their sites allow it.",
+        found,
+        "Store them without `sealed: false` and `intercept: false`, if their sites allow it.",
     )
 }
 
-/// Ids of stored logins with `sealed: false`.
-fn unsealed_logins(config: &Config, state: &State) -> Result<Vec<String>, Fault> {
+/// Ids of stored logins with weaker protection, by the operator's word.
+#[derive(Default)]
+struct WeakerLogins {
+    /// With `sealed: false`.
+    unsealed: Vec<String>,
+    /// With `intercept: false`, which needs `sealed: false` too.
+    unintercepted: Vec<String>,
+}
+
+fn weaker_logins(config: &Config, state: &State) -> Result<WeakerLogins, Fault> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -113,13 +124,17 @@ fn unsealed_logins(config: &Config, state: &State) -> Result<Vec<String>, Fault>
     runtime.block_on(async {
         let logins = Logins::for_command(&config.credentials, state)?;
         let tenant = engine::storage::default_scope()?.tenant;
-        let mut unsealed = Vec::new();
+        let mut weaker = WeakerLogins::default();
         for one in logins.vault()?.list(&tenant).await? {
-            if !logins.vault()?.outline(&tenant, &one.id).await?.is_sealed {
-                unsealed.push(one.id.to_string());
+            let outline = logins.vault()?.outline(&tenant, &one.id).await?;
+            if !outline.is_sealed {
+                weaker.unsealed.push(one.id.to_string());
+            }
+            if !outline.is_intercepted {
+                weaker.unintercepted.push(one.id.to_string());
             }
         }
-        Ok(unsealed)
+        Ok(weaker)
     })
 }
 

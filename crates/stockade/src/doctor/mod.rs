@@ -31,27 +31,34 @@ pub struct Check {
     pub code: Option<ErrorCode>,
     /// How to fix it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mend: Option<String>,
+    pub fix: Option<String>,
+    /// The same as `fix`, under its older name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
 }
 
 impl Check {
+    fn new(
+        name: &'static str,
+        verdict: Verdict,
+        found: String,
+        code: Option<ErrorCode>,
+        fix: Option<String>,
+    ) -> Check {
+        Check { name, verdict, found, code, mend: fix.clone(), fix }
+    }
+
     fn good(name: &'static str, found: impl Into<String>) -> Check {
-        Check { name, verdict: Verdict::Good, found: found.into(), code: None, mend: None }
+        Check::new(name, Verdict::Good, found.into(), None, None)
     }
 
-    fn hint(name: &'static str, found: impl Into<String>, mend: impl Into<String>) -> Check {
-        Check { name, verdict: Verdict::Hint, found: found.into(), code: None, mend: Some(mend.into()) }
+    fn hint(name: &'static str, found: impl Into<String>, fix: impl Into<String>) -> Check {
+        Check::new(name, Verdict::Hint, found.into(), None, Some(fix.into()))
     }
 
-    fn bad(name: &'static str, fault: engine::error::Fault) -> Check {
-        let mend = (!fault.hint.is_empty()).then(|| fault.hint.into_string());
-        Check {
-            name,
-            verdict: Verdict::Bad,
-            found: fault.message.into_string(),
-            code: Some(fault.code),
-            mend,
-        }
+    fn bad(name: &'static str, fault: Fault) -> Check {
+        let fix = (!fault.hint.is_empty()).then(|| fault.hint.into_string());
+        Check::new(name, Verdict::Bad, fault.message.into_string(), Some(fault.code), fix)
     }
 }
 

@@ -2,15 +2,23 @@
 
 usage: approving.py http MODE PAGE URL KEY      MODE: auto (2026-07-28) or legacy (2025-11-25)
        approving.py stdio MODE PAGE COMMAND [ARGUMENT ...]
+
+OPEN_SESSION is JSON with arguments for the session; BUTTONS are the names of the buttons, separated by commas.
 """
 
 import asyncio
+import json
+import os
 import sys
 
 import httpx2
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitResult
+
+
+OPEN_SESSION = json.loads(os.environ.get("OPEN_SESSION", "{}"))
+BUTTONS = os.environ.get("BUTTONS", "Delete item,Delete item,Delete item").split(",")
 
 
 async def led(context, params):
@@ -20,11 +28,11 @@ async def led(context, params):
 
 
 async def drive(client, page):
-    opened = await client.call_tool("browser_open_session", {})
+    opened = await client.call_tool("browser_open_session", OPEN_SESSION)
     session = {"session_id": opened.structured_content["session_id"]}
     await client.call_tool("browser_navigate", {**session, "url": page})
-    for _ in range(3):
-        clicked = await client.call_tool("browser_click", {**session, "role": "button", "name": "Delete item"})
+    for button in BUTTONS:
+        clicked = await client.call_tool("browser_click", {**session, "role": "button", "name": button})
         fields = clicked.structured_content
         came_to = fields["error"]["code"] if clicked.is_error else fields["url"]
         print(f"{client.protocol_version} {came_to}", flush=True)

@@ -1,11 +1,14 @@
 """Orders a mug in the demo shop with the public Python MCP client, and shows each call with its reply.
 
-usage: first_order.py URL KEY
+usage: first_order.py CONFIGURATION
+
+The configuration is a file such as Cursor's, with the address of a server and the headers to send.
 """
 
 import asyncio
 import json
 import sys
+from pathlib import Path
 
 import httpx2
 from mcp import Client
@@ -36,9 +39,9 @@ async def call(client, name, arguments):
 
 
 async def main():
-    url, key = sys.argv[1:]
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=60) as http:
-        async with Client(streamable_http_client(url, http_client=http)) as client:
+    server = json.loads(Path(sys.argv[1]).read_text())["mcpServers"]["stockade"]
+    async with httpx2.AsyncClient(headers=server["headers"], timeout=60) as http:
+        async with Client(streamable_http_client(server["url"], http_client=http)) as client:
             opened = await call(client, "browser_open_session", {})
             for name, arguments in CALLS:
                 await call(client, name, {"session_id": opened["session_id"], **arguments})

@@ -28,8 +28,18 @@ fn forms(value: &str) -> Vec<(&'static str, String)> {
         ("decimal entities", escaped(|c| format!("&#{c};"))),
         ("hex entities", escaped(|c| format!("&#x{c:x};"))),
         ("script escapes", escaped(|c| format!("\\u{c:04x}"))),
+        ("reversed", value.chars().rev().collect()),
+        ("character codes", escaped(|c| c.to_string())),
+        ("hex codes", escaped(|c| format!("0x{c:02x}"))),
+        ("percent twice", escaped(percent_twice)),
     ];
     forms.into_iter().map(|(name, form)| (name, squeeze(&form))).collect()
+}
+
+fn percent_twice(code: u32) -> String {
+    let character = char::from_u32(code).unwrap();
+    let kept = character.is_ascii_alphanumeric() || "-_.~".contains(character);
+    if kept { character.to_string() } else { format!("%25{code:02x}") }
 }
 
 /// Whether pieces of a value stand in the text as words of their own, in order.

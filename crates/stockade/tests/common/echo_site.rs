@@ -8,10 +8,10 @@ use axum::extract::{Path, Request, State};
 use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use futures_util::SinkExt;
+use futures_util::{SinkExt, StreamExt};
 use hyper_util::rt::TokioIo;
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -32,6 +32,8 @@ pub const NAMES: [&str; 2] = ["app.test", "basic.test"];
 #[derive(Clone, Default)]
 pub struct EchoSite {
     received: Arc<Mutex<BTreeSet<String>>>,
+    /// The last one that was left.
+    comment: Arc<Mutex<String>>,
 }
 
 impl EchoSite {
@@ -43,6 +45,9 @@ impl EchoSite {
             .route("/part/{name}", get(part))
             .route("/landed", get(|| async { Html("<title>Landed</title><p>landed") }))
             .route("/guess", get(guess))
+            .route("/echo", post(echo))
+            .route("/echo/socket", get(echo_socket))
+            .route("/comment", get(comments).post(comment))
             .layer(middleware::from_fn_with_state(self.clone(), receive))
             .with_state(self.clone());
         TlsSite::serve(&NAMES, router)
@@ -98,6 +103,10 @@ async fn way(State(site): State<EchoSite>, Path(name): Path<String>) -> Response
         "json document" => ([("content-type", "application/json")], html).into_response(),
         "plain document" => ([("content-type", "text/plain")], html).into_response(),
         "svg document" => ([("content-type", "image/svg+xml")], html).into_response(),
+        "utf-16 document" => utf16_page("text/html; charset=utf-16le", &html, u16::to_le_bytes),
+        "utf-16 document, big end first" => {
+            utf16_page("text/html; charset=utf-16be", &html, u16::to_be_bytes)
+        }
         _ => Html(html).into_response(),
     }
 }
@@ -111,6 +120,10 @@ async fn part(State(site): State<EchoSite>, Path(name): Path<String>, request: R
             .into_response(),
         "brotli" => ([("content-encoding", "br"), ("content-type", "text/plain")], brotli(values.as_bytes()))
             .into_response(),
+        "zstd" => coded("zstd", zstd(values.as_bytes())),
+        "deflate" => coded("deflate", zlib(values.as_bytes())),
+        "raw deflate" => coded("deflate", stored_block(values.as_bytes())),
+        "range" => range(&request, &values),
         "script" => ([("content-type", "text/javascript")], format!("show('{values}')")).into_response(),
         "json" => {
             ([("content-type", "application/json")], serde_json::json!({ "values": values }).to_string())
@@ -129,13 +142,23 @@ async fn part(State(site): State<EchoSite>, Path(name): Path<String>, request: R
 }
 
 fn socket(request: Request, values: String) -> Response {
-    let key = request.headers().get("sec-websocket-key").unwrap().to_str().unwrap().to_owned();
-    tokio::spawn(async move {
-        let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+    upgraded(request, |mut socket: Socket| async move {
         // A page that has gone does not need them.
         drop(socket.send(values.clone().into()).await);
         drop(socket.send(values.into_bytes().into()).await);
+    })
+}
+
+type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
+
+fn upgraded<F: Future<Output = ()> + Send>(
+    request: Request,
+    serve: impl FnOnce(Socket) -> F + Send + 'static,
+) -> Response {
+    let key = request.headers().get("sec-websocket-key").unwrap().to_str().unwrap().to_owned();
+    tokio::spawn(async move {
+        let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
+        serve(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await).await;
     });
     Response::builder()
         .status(StatusCode::SWITCHING_PROTOCOLS)
@@ -144,6 +167,57 @@ fn socket(request: Request, values: String) -> Response {
         .header("sec-websocket-accept", derive_accept_key(key.as_bytes()))
         .body(Body::empty())
         .unwrap()
+}
+
+fn utf16_page(kind: &'static str, html: &str, encode: fn(u16) -> [u8; 2]) -> Response {
+    let bytes: Vec<u8> = html.encode_utf16().flat_map(encode).collect();
+    ([("content-type", kind)], bytes).into_response()
+}
+
+fn coded(coding: &'static str, bytes: Vec<u8>) -> Response {
+    ([("content-encoding", coding), ("content-type", "text/plain")], bytes).into_response()
+}
+
+/// The part that was asked for, if one was.
+fn range(request: &Request, values: &str) -> Response {
+    let asked = request.headers().get("range").and_then(|range| range.to_str().ok());
+    let Some((first, last)) = asked.and_then(|range| range.strip_prefix("bytes=")?.split_once('-')) else {
+        return values.to_owned().into_response();
+    };
+    let (first, end) = (first.parse().unwrap(), last.parse::<usize>().map_or(values.len(), |last| last + 1));
+    let range = format!("bytes {first}-{}/{}", end - 1, values.len());
+    (StatusCode::PARTIAL_CONTENT, [("content-range", range)], values[first..end].to_owned()).into_response()
+}
+
+/// A frame of one raw block (RFC 8878).
+fn zstd(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).unwrap();
+    // Magic; a single segment with a content size of four bytes; the last block, raw.
+    let mut out = vec![0x28, 0xb5, 0x2f, 0xfd, 0xa0];
+    out.extend(length.to_le_bytes());
+    out.extend(&(length << 3 | 1).to_le_bytes()[..3]);
+    out.extend(bytes);
+    out
+}
+
+/// The last block of deflate, stored (RFC 1951).
+fn stored_block(bytes: &[u8]) -> Vec<u8> {
+    let length = u16::try_from(bytes.len()).unwrap();
+    let mut out = vec![1];
+    out.extend(length.to_le_bytes());
+    out.extend((!length).to_le_bytes());
+    out.extend(bytes);
+    out
+}
+
+/// The same within zlib (RFC 1950).
+fn zlib(bytes: &[u8]) -> Vec<u8> {
+    let (mut a, mut b) = (1u32, 0u32);
+    for byte in bytes {
+        a = (a + u32::from(*byte)) % 65_521;
+        b = (b + a) % 65_521;
+    }
+    [&[0x78, 0x01][..], &stored_block(bytes), &(b << 16 | a).to_be_bytes()].concat()
 }
 
 /// Stored blocks: a decoder sees gzip, and no crate is needed to make it.
@@ -177,14 +251,50 @@ fn brotli(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A search page: it repeats what it was asked for.
+/// A search page: it repeats what it was asked for, what is posted, fetched and said over a WebSocket, and a comment.
 async fn guess(uri: Uri) -> Html<String> {
     let query = uri.query().unwrap_or_default().trim_start_matches("q=").to_owned();
     Html(format!(
         "<title>Search</title><p>You searched for: {query}<p>No results<input id=note aria-label=Note>\
          <select id=list aria-label=List><option>One<option>Two</select><button id=go>Go</button>\
-         <p id=out><script>note.oninput = () => out.textContent = 'Note: ' + note.value</script>"
+         <button id=fetch>Fetch</button><button id=say>Say</button><p id=out><p id=got>\
+         <form method=post action=/echo><input id=posted name=text aria-label=Posted><button id=post>Post</button></form>\
+         <form method=post action=/comment><input id=remark name=text aria-label=Remark><button id=leave>Leave</button></form>\
+         <script>note.oninput = () => out.textContent = 'Note: ' + note.value;\
+         document.getElementById('fetch').onclick = async () => {{\
+           const reply = await fetch('/echo', {{method: 'POST', body: JSON.stringify({{text: note.value}})}});\
+           got.textContent = 'Fetched: ' + await reply.text() }};\
+         say.onclick = () => {{ const socket = new WebSocket('wss://' + location.host + '/echo/socket');\
+           socket.onopen = () => socket.send(note.value);\
+           socket.onmessage = event => got.textContent = 'Heard: ' + event.data }}</script>"
     ))
+}
+
+/// Shows what was posted.
+async fn echo(body: String) -> Html<String> {
+    Html(format!("<title>Echo</title><p>You sent: {body}"))
+}
+
+/// Keeps a comment, and shows it with the page of comments.
+async fn comment(State(site): State<EchoSite>, body: String) -> Html<String> {
+    body.clone_into(&mut site.comment.lock().unwrap());
+    comments(State(site)).await
+}
+
+async fn comments(State(site): State<EchoSite>) -> Html<String> {
+    let comment = site.comment.lock().unwrap().clone();
+    Html(format!("<title>Comments</title><p>The last comment: {comment}"))
+}
+
+/// Says what it hears.
+async fn echo_socket(request: Request) -> Response {
+    upgraded(request, |mut socket: Socket| async move {
+        while let Some(Ok(message)) = socket.next().await {
+            if !message.is_text() || socket.send(message).await.is_err() {
+                return;
+            }
+        }
+    })
 }
 
 const LEARN_PAGE: &str = "<title>Learn</title><p id=out>waiting<script>

@@ -73,6 +73,27 @@ fn between(value: &str, separator: &str) -> String {
     format!("<p class=v>{}", parts.join(separator))
 }
 
+fn percent(value: &str) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || "-_.~".contains(c);
+    each(value, |c| if kept(c) { c.to_string() } else { format!("%{:02X}", c as u32) })
+}
+
+fn codes(value: &str, write: fn(u32) -> String) -> String {
+    value.chars().map(|c| write(c as u32)).collect::<Vec<_>>().join(",")
+}
+
+/// Pieces of three characters, each with its number before it.
+fn numbered(value: &str, before: &str, after: &str) -> String {
+    let chars: Vec<char> = value.chars().collect();
+    let pieces = chars.chunks(3).enumerate();
+    pieces
+        .map(|(at, piece)| {
+            let before = before.replace("{}", &(at + 1).to_string());
+            format!("{before}{}{after}", piece.iter().collect::<String>())
+        })
+        .collect()
+}
+
 fn cells(value: &str, size: usize) -> String {
     format!("<table class=v><tr>{}</table>", pieces(value, size, "<td>", "</td>"))
 }
@@ -108,8 +129,11 @@ pub static WAYS: &[Way] = &[
         "base64, shifted by two",
         Html(|v| format!("<p class=v>{}", URL_SAFE_NO_PAD.encode(format!("ab{v}")))),
     ),
-    // Their length depends on the character, so the proxy cannot replace them.
-    taken_apart("decimal entities", |v| format!("<p class=v>{}", each(v, |c| format!("&#{};", c as u32)))),
+    swapped("decimal entities", Html(|v| format!("<p class=v>{}", each(v, |c| format!("&#{};", c as u32))))),
+    swapped("percent twice", Html(|v| format!("<p class=v>{}", percent(v).replace('%', "%25")))),
+    swapped("reversed", Html(|v| format!("<p class=v>{}", v.chars().rev().collect::<String>()))),
+    swapped("character codes", Html(|v| format!("<p class=v>[{}]", codes(v, |c| c.to_string())))),
+    swapped("hex codes", Html(|v| format!("<p class=v>{}", codes(v, |c| format!("0x{c:02x}"))))),
     swapped("hex entities", Html(|v| format!("<p class=v>{}", each(v, |c| format!("&#x{:x};", c as u32))))),
     swapped("iframe document", Html(|v| format!("<iframe srcdoc='<p>{v}'></iframe>"))),
     swapped("json document", Document(|all| serde_json::json!({ "values": all }).to_string())),
@@ -198,6 +222,31 @@ pub static WAYS: &[Way] = &[
             )
         }),
     ),
+    swapped("utf-16 document", Document(|all| format!("<title>Wide</title><p>{}", all.join("<p>")))),
+    swapped(
+        "utf-16 document, big end first",
+        Document(|all| format!("<title>Wide</title><p>{}", all.join("<p>"))),
+    ),
+    swapped("zstd body", Script("fetch('/part/zstd').then(r => r.text()).then(show)")),
+    swapped("deflate body", Script("fetch('/part/deflate').then(r => r.text()).then(show)")),
+    swapped("raw deflate body", Script("fetch('/part/raw deflate').then(r => r.text()).then(show)")),
+    swapped(
+        "body in ranges",
+        Script(
+            "const part = async range => { const r = await fetch('/part/range', {headers: {Range: range}}); return [r.status, await r.text()] }; Promise.all(['bytes=0-19', 'bytes=20-'].map(part)).then(all => show(all[0][0] === 206 ? all[0][1] + all[1][1] : all[0][1]))",
+        ),
+    ),
+    taken_apart("rows with numbers", |v| {
+        format!("<table class=v>{}</table>", numbered(v, "<tr><td>{}</td><td>", "</td></tr>"))
+    }),
+    taken_apart("lines with numbers", |v| format!("<div class=v>{}</div>", numbered(v, "<p>{}. ", "</p>"))),
+    taken_apart("field with dots", |v| {
+        let dotted = between(v, ".");
+        format!(
+            "<input class=v size=90 aria-label=Dotted value='{}'>",
+            dotted.trim_start_matches("<p class=v>")
+        )
+    }),
     taken_apart("cells of one", |v| cells(v, 1)),
     taken_apart("cells of three", |v| cells(v, 3)),
     taken_apart("cells of eleven", |v| cells(v, 11)),

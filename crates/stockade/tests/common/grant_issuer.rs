@@ -36,6 +36,7 @@ impl GrantIssuer {
             hosts: hosts.iter().map(|host| GrantedHost::parse(host).unwrap()).collect(),
             lifetime: None,
             single_use: true,
+            access: policy::Access::Write,
         }
     }
 

@@ -7,6 +7,9 @@ pub mod django;
 pub mod echo_search;
 pub mod echo_site;
 pub mod echo_ways;
+pub mod effect_agent;
+pub mod effect_cases;
+pub mod effect_site;
 pub mod grant_issuer;
 pub mod http;
 pub mod jails;
@@ -89,6 +92,11 @@ impl Home {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("stockade.yaml");
         let body = if settings.trim().is_empty() { "    enabled: true\n" } else { settings };
+        // Most tests deny, and ask for the same again.
+        let body = match body.contains("denial_stands") {
+            true => body.to_owned(),
+            false => body.replace("    hitl:\n", "    hitl:\n      denial_stands: 0\n"),
+        };
         std::fs::write(&config, format!("security:\n  browser:\n{body}")).unwrap();
         Home { folder, config }
     }

@@ -29,7 +29,11 @@ impl Operator {
             let key = Key::load_or_create(&state.join("keys/audit.key")).unwrap();
             let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
             let log = Log::open(&state.join("audit"), "operator", options).unwrap();
-            let settings = ApprovalSettings { timeout: Duration::from_secs(30), most_a_minute: 60 };
+            let settings = ApprovalSettings {
+                timeout: Duration::from_secs(30),
+                most_a_minute: 60,
+                rule_timeouts: Vec::new(),
+            };
             (storage.clone(), ApprovalStore::open(storage, log, settings).await.unwrap())
         });
         Operator { runtime, storage, approvals }
@@ -46,6 +50,12 @@ impl Operator {
     pub fn waiting(&self) -> usize {
         let filter = ApprovalFilter { only_waiting: true, scope: None };
         self.runtime.block_on(self.approvals.list(&filter)).unwrap().len()
+    }
+
+    /// Every question that waits.
+    pub fn all_waiting(&self) -> Vec<Approval> {
+        let filter = ApprovalFilter { only_waiting: true, scope: None };
+        self.runtime.block_on(self.approvals.list(&filter)).unwrap()
     }
 
     pub fn find(&self, id: &ApprovalId) -> Approval {

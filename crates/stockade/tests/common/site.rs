@@ -3,12 +3,23 @@
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 pub struct Site {
     pub address: SocketAddr,
     requests: Requests,
+    signals: Arc<Signals>,
 }
+
+/// How often the test has signalled, for pages that wait for it.
+#[derive(Default)]
+struct Signals {
+    count: Mutex<u64>,
+    changed: Condvar,
+}
+
+/// A worker that waits for the next signal. Its requests are not the page's, so that nothing waits for them.
+const WAIT_SCRIPT: &str = "fetch('/_wait').then(() => postMessage(0))";
 
 type Requests = Arc<Mutex<Vec<String>>>;
 
@@ -22,11 +33,12 @@ impl Site {
             pages.iter().map(|(path, page)| (path.to_string(), page.to_string())).collect();
         let pages = Arc::new(pages);
         let requests = Requests::default();
-        let site = Site { address, requests: requests.clone() };
+        let signals = Arc::new(Signals::default());
+        let site = Site { address, requests: requests.clone(), signals: signals.clone() };
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (pages, requests) = (pages.clone(), requests.clone());
-                std::thread::spawn(move || answer(stream, &pages, &requests));
+                let (pages, requests, signals) = (pages.clone(), requests.clone(), signals.clone());
+                std::thread::spawn(move || answer(stream, &pages, &requests, &signals));
             }
         });
         site
@@ -37,6 +49,12 @@ impl Site {
         self.requests.lock().unwrap().clone()
     }
 
+    /// Lets pages go on that wait by `new Worker('/_wait.js')`.
+    pub fn signal(&self) {
+        *self.signals.count.lock().unwrap() += 1;
+        self.signals.changed.notify_all();
+    }
+
     /// The line of a configuration that lets a browser reach this site as `host`.
     pub fn setting(&self, hosts: &[&str]) -> String {
         let lines: String = hosts.iter().map(|host| format!("        {host}: {}\n", self.address)).collect();
@@ -44,7 +62,7 @@ impl Site {
     }
 }
 
-fn answer(stream: TcpStream, pages: &HashMap<String, String>, requests: &Requests) {
+fn answer(stream: TcpStream, pages: &HashMap<String, String>, requests: &Requests, signals: &Signals) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     loop {
@@ -67,7 +85,14 @@ fn answer(stream: TcpStream, pages: &HashMap<String, String>, requests: &Request
         }
         let method = first.split_whitespace().next().unwrap_or_default();
         let path = first.split_whitespace().nth(1).unwrap_or("/").split('?').next().unwrap_or("/");
-        requests.lock().unwrap().push(format!("{method} {path}"));
+        if path == "/_wait" {
+            let count = signals.count.lock().unwrap();
+            let before = *count;
+            drop(signals.changed.wait_while(count, |count| *count == before).unwrap());
+        }
+        if !path.starts_with("/_wait") {
+            requests.lock().unwrap().push(format!("{method} {path}"));
+        }
         match pages.get(path).map(String::as_str) {
             Some("HANG") => return drop(reader.read_line(&mut first)),
             Some(whole) if whole.starts_with("HTTP/") => return drop(stream.write_all(whole.as_bytes())),
@@ -75,6 +100,8 @@ fn answer(stream: TcpStream, pages: &HashMap<String, String>, requests: &Request
         }
         let (status, body) = match pages.get(path) {
             Some(page) => ("200 OK", page.as_str()),
+            None if path == "/_wait.js" => ("200 OK", WAIT_SCRIPT),
+            None if path == "/_wait" => ("200 OK", ""),
             None => ("404 Not Found", "nothing here"),
         };
         let kind = match path.rsplit_once('.').map(|(_, ending)| ending) {

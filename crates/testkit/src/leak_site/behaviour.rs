@@ -128,8 +128,10 @@ async fn tools(State(site): State<Site>) -> Markup {
         h1 { "Tools" }
         button type="button" id="hover" onmouseover={ "this.textContent=" (script("hover")) } { "hover" }
         " "
-        button type="button" id="delete" aria-label={ "Delete account " (line("asked")) } {
-            "Delete account " (line("asked"))
+        form method="post" action="/account/delete" {
+            button id="delete" aria-label={ "Delete account " (line("asked")) } {
+                "Delete account " (line("asked"))
+            }
         }
         " "
         input id="type" aria-label={ "Name " (line("typedlabel")) }

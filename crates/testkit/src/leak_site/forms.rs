@@ -7,6 +7,8 @@ use maud::{Markup, PreEscaped, html};
 /// One encoding of a value.
 pub struct Form {
     pub name: &'static str,
+    /// Of a sealed value, the browser gets the placeholder in this encoding.
+    pub is_replaced_by_the_proxy: bool,
     encode: Encode,
 }
 
@@ -21,23 +23,23 @@ enum Encode {
 pub const PART: usize = 20;
 
 pub static FORMS: [Form; 29] = [
-    text("as it is", str::to_owned),
-    text("percent, upper case", |v| each(v, |b| format!("%{b:02X}"))),
-    text("percent, lower case", |v| each(v, |b| format!("%{b:02x}"))),
-    text("percent twice", |v| each(v, |b| format!("%25{b:02X}"))),
-    text("base64", |v| STANDARD.encode(v)),
-    text("base64 for URLs", |v| URL_SAFE_NO_PAD.encode(v)),
-    text("base64, one byte in", |v| STANDARD.encode(format!("x{v}"))),
-    text("base64, two bytes in", |v| STANDARD.encode(format!("xy{v}"))),
+    replaced("as it is", str::to_owned),
+    replaced("percent, upper case", |v| each(v, |b| format!("%{b:02X}"))),
+    replaced("percent, lower case", |v| each(v, |b| format!("%{b:02x}"))),
+    replaced("percent twice", |v| each(v, |b| format!("%25{b:02X}"))),
+    replaced("base64", |v| STANDARD.encode(v)),
+    replaced("base64 for URLs", |v| URL_SAFE_NO_PAD.encode(v)),
+    replaced("base64, one byte in", |v| STANDARD.encode(format!("x{v}"))),
+    replaced("base64, two bytes in", |v| STANDARD.encode(format!("xy{v}"))),
     text("base64 in lines", |v| in_parts(&STANDARD.encode(v), 24, "\n")),
-    text("base64 of a pair", |v| STANDARD.encode(format!("{}:{v}", super::canary::USER))),
-    text("hex", |v| hex::encode(v)),
-    text("hex, upper case", |v| hex::encode_upper(v)),
-    text("hex with colons", |v| each(v, |b| format!("{b:02x}:"))),
-    text("JSON escapes", |v| each(v, |b| format!("\\u{b:04x}"))),
-    text("JavaScript escapes", |v| each(v, |b| format!("\\x{b:02x}"))),
-    text("HTML, decimal", |v| each(v, |b| format!("&#{b};"))),
-    text("HTML, hex", |v| each(v, |b| format!("&#x{b:x};"))),
+    replaced("base64 of a pair", |v| STANDARD.encode(format!("{}:{v}", super::canary::USER))),
+    replaced("hex", |v| hex::encode(v)),
+    replaced("hex, upper case", |v| hex::encode_upper(v)),
+    replaced("hex with colons", |v| each(v, |b| format!("{b:02x}:"))),
+    replaced("JSON escapes", |v| each(v, |b| format!("\\u{b:04x}"))),
+    replaced("JavaScript escapes", |v| each(v, |b| format!("\\x{b:02x}"))),
+    replaced("HTML, decimal", |v| each(v, |b| format!("&#{b};"))),
+    replaced("HTML, hex", |v| each(v, |b| format!("&#x{b:x};"))),
     text("HTML, named between", |v| each(v, |b| format!("{}&zwnj;", char::from(b)))),
     text("UTF-16 in base64", |v| STANDARD.encode(wide(v))),
     text("UTF-16 in hex", |v| hex::encode(wide(v))),
@@ -60,12 +62,16 @@ pub static FORMS: [Form; 29] = [
     markup("comments between", |v| in_parts(v, 7, "<!-- -->")),
 ];
 
+const fn replaced(name: &'static str, encode: fn(&str) -> String) -> Form {
+    Form { name, is_replaced_by_the_proxy: true, encode: Encode::Text(encode) }
+}
+
 const fn text(name: &'static str, encode: fn(&str) -> String) -> Form {
-    Form { name, encode: Encode::Text(encode) }
+    Form { name, is_replaced_by_the_proxy: false, encode: Encode::Text(encode) }
 }
 
 const fn markup(name: &'static str, encode: fn(&str) -> String) -> Form {
-    Form { name, encode: Encode::Markup(encode) }
+    Form { name, is_replaced_by_the_proxy: false, encode: Encode::Markup(encode) }
 }
 
 impl Form {

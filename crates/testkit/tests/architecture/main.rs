@@ -18,7 +18,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("http-client", &[]),
     ("audit", &["policy", "redact"]),
     ("browser", &["audit", "error-code", "policy", "redact"]),
-    ("egress", &["error-code", "policy", "redact"]),
+    ("egress", &["audit", "error-code", "policy", "redact"]),
     ("jail", &["error-code"]),
     ("bridge", &[]),
     ("vault", &["error-code", "http-client", "policy", "redact"]),
@@ -125,6 +125,8 @@ fn only_these_files_promise_that_a_type_needs_no_redaction() {
         "crates/policy/src/ids.rs",
         "crates/policy/src/action.rs",
         "crates/policy/src/permit.rs",
+        // Digests of effects.
+        "crates/policy/src/effect/request.rs",
         // Hosts and names of credentials.
         "crates/vault/src/credential/host.rs",
         "crates/engine/src/approvals/approval.rs",
@@ -171,7 +173,16 @@ fn only_the_jail_is_unsafe() {
 fn only_the_gate_performs_and_only_the_gate_decides() {
     only_in(".perform(", &["crates/engine/src/gate/", "crates/browser/"]);
     only_in(".perform_within(", &["crates/engine/src/gate/", "crates/browser/"]);
-    only_in(".decide(", &["crates/engine/src/gate/", "crates/policy/", "crates/audit/src/"]);
+    // Effects are decided on for the proxy, by the session's part of the gate; CPU credit decides on cores.
+    let deciders = [
+        "crates/engine/src/gate/",
+        "crates/engine/src/session/effects.rs",
+        "crates/engine/src/provider/sandbox/cpu/",
+        "crates/egress/src/intercept/",
+        "crates/policy/",
+        "crates/audit/src/",
+    ];
+    only_in(".decide(", &deciders);
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn one_of<T>(choice: Choice, parse: impl Fn(&str) -> Option<T>) -> Result<Option
     choice
         .map(|(text, path, words)| {
             parse(&text).ok_or_else(|| {
-                Malformed::new(path, format!("'{}' is none of {words}", printable_excerpt(&text)))
+                Malformed::new(path, format!("'{}' is not one of {words}", printable_excerpt(&text)))
             })
         })
         .transpose()

@@ -30,6 +30,7 @@ const FIELDS: &[&str] = &[
     "probe",
     "grant_scope",
     "sealed",
+    "intercept",
     "send_in",
     "last_refreshed_at",
     "last_injected_at",
@@ -81,10 +82,12 @@ impl Credential {
         credential.probe = fields.optional("probe", Probe::read)?;
         credential.grant_scope = fields.optional("grant_scope", grant_scope)?.unwrap_or_default();
         credential.is_sealed = fields.optional("sealed", SecretNode::truth)?.unwrap_or(true);
+        credential.is_intercepted = fields.optional("intercept", SecretNode::truth)?.unwrap_or(true);
         credential.send_in = fields.optional("send_in", send_in)?.unwrap_or_default();
         credential.last_refreshed_at = fields.optional("last_refreshed_at", time)?;
         credential.last_injected_at = fields.optional("last_injected_at", time)?;
         fields.finish(FIELDS)?;
+        credential.check_interception()?;
         let clash = credential.basic.is_some()
             && credential.headers.iter().any(|header| header.name.eq_ignore_ascii_case("authorization"));
         if clash {
@@ -92,6 +95,16 @@ impl Credential {
         }
         credential.not_empty()?;
         Ok(credential)
+    }
+
+    /// The egress proxy puts secrets into requests, so it has to read them. `sealed` is true unless it is written.
+    fn check_interception(&self) -> Result<(), Malformed> {
+        if self.is_sealed && !self.is_intercepted {
+            let reason =
+                "a sealed login needs interception: write `\"sealed\": false` too, or leave `intercept` out";
+            return Err(Malformed::new("intercept", reason));
+        }
+        Ok(())
     }
 
     /// A credential that signs nobody in is a mistake.
@@ -154,6 +167,9 @@ impl Credential {
         json.text("grant_scope", self.grant_scope.as_str());
         if !self.is_sealed {
             json.raw("sealed", "false");
+        }
+        if !self.is_intercepted {
+            json.raw("intercept", "false");
         }
         json.send_in(&self.send_in);
         json.close('}');
@@ -232,7 +248,7 @@ fn headers(node: SecretNode, field: &str) -> Result<Vec<NamedValue>, Malformed> 
         let value = header.value.text.expose_secret();
         let lower = header.name.to_ascii_lowercase();
         if !token {
-            return Err(Malformed::new(place, "that is no name for a header"));
+            return Err(Malformed::new(place, "this is not a header name"));
         }
         if NOT_HEADERS.contains(&lower.as_str()) || lower.starts_with("sec-") {
             return Err(Malformed::new(place, "a credential may not set this header"));
@@ -244,7 +260,7 @@ fn headers(node: SecretNode, field: &str) -> Result<Vec<NamedValue>, Malformed> 
             return Err(Malformed::new(place, "a header's value is 1 to 16384 printable ASCII characters"));
         }
         if !names.insert(lower) {
-            return Err(Malformed::new(place, "this header stands twice"));
+            return Err(Malformed::new(place, "this header occurs twice"));
         }
     }
     Ok(headers)

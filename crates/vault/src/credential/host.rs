@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Host(String);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[error("'{text}' is no host name: a name such as github.com, without scheme, port, path or wildcard")]
+#[error("'{text}' is not a host name: give one such as github.com, without scheme, port, path or wildcard")]
 pub struct BadHost {
     text: String,
 }

@@ -41,8 +41,11 @@ pub struct Credential {
     pub probe: Option<Probe>,
     pub grant_scope: GrantScope,
     /// The browser gets placeholders, and the egress proxy holds the secrets. False for a site that computes with its
-    /// token or refuses our TLS client: then the secrets themselves are injected.
+    /// token: then the secrets themselves are injected.
     pub is_sealed: bool,
+    /// The egress proxy ends TLS for the origin, which sealing and decisions on effects at the proxy need. False for a
+    /// site that refuses our TLS client.
+    pub is_intercepted: bool,
     /// Where placeholders are replaced besides their own places.
     pub send_in: Vec<SendIn>,
     pub last_refreshed_at: Option<Timestamp>,
@@ -113,6 +116,7 @@ impl Credential {
             probe: None,
             grant_scope: GrantScope::default(),
             is_sealed: true,
+            is_intercepted: true,
             send_in: Vec::new(),
             last_refreshed_at: None,
             last_injected_at: None,

@@ -9,6 +9,7 @@ use redact::SendIn;
 pub struct CredentialOutline {
     pub origin: Origin,
     pub is_sealed: bool,
+    pub is_intercepted: bool,
     pub send_in: Vec<SendIn>,
     pub cookies: Vec<CookieOutline>,
     pub local_storage: Vec<String>,
@@ -47,6 +48,7 @@ impl Credential {
         CredentialOutline {
             origin: self.origin.clone(),
             is_sealed: self.is_sealed,
+            is_intercepted: self.is_intercepted,
             send_in: self.send_in.clone(),
             cookies: cookies.collect(),
             local_storage: names(&self.local_storage),

@@ -93,6 +93,6 @@ fn path(node: SecretNode, field: &str) -> Result<String, Malformed> {
     if stays {
         Ok(text)
     } else {
-        Err(Malformed::new(field, format!("'{}' is no path such as /settings", printable_excerpt(&text))))
+        Err(Malformed::new(field, format!("'{}' is not a path such as /settings", printable_excerpt(&text))))
     }
 }

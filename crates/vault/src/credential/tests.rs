@@ -46,7 +46,7 @@ fn a_refusal_names_the_field_and_never_the_value() {
         (cookie(r#","path":"x""#), "cookies[0].path: "),
         (cookie(r#","expires":"soon""#), "cookies[0].expires: this must be a number"),
         (cookie(r#","expires":1e300"#), "cookies[0].expires: this must be a number"),
-        (cookie(r#","sameSite":"Sometimes""#), "cookies[0].sameSite: 'Sometimes' is none of"),
+        (cookie(r#","sameSite":"Sometimes""#), "cookies[0].sameSite: 'Sometimes' is not one of"),
         (cookie(r#","sameSite":"None""#), "cookies[0].sameSite: "),
         (cookie(r#","priority":"Top""#), "cookies[0].priority: "),
         (cookie(r#","partitionKey":"https://top.test""#), "cookies[0].partitionKey: "),
@@ -60,7 +60,7 @@ fn a_refusal_names_the_field_and_never_the_value() {
         (with(&format!(r#""headers":{{"Cookie":"{SECRET}"}}"#)), "headers.Cookie: a credential may not"),
         (with(r#""headers":{"Sec-Fetch-Site":"x"}"#), "headers.Sec-Fetch-Site: "),
         (with(&format!(r#""headers":{{"X":"{SECRET}\r\nY: z"}}"#)), "headers.X: "),
-        (with(r#""headers":{"X":"1","x":"2"}"#), "headers.x: this header stands twice"),
+        (with(r#""headers":{"X":"1","x":"2"}"#), "headers.x: this header occurs twice"),
         (with(r#""basic":{"username":"a:b","password":"p"}"#), "basic.username: "),
         (with(r#""basic":{"username":"a"}"#), "basic.password: this is missing"),
         (
@@ -204,6 +204,16 @@ fn a_credential_is_sealed_unless_it_says_otherwise_and_keeps_its_places() {
     let open = read(r#", "sealed": false"#).unwrap();
     assert!(!open.is_sealed);
     assert!(!Credential::from_json(open.to_json().as_bytes()).unwrap().is_sealed);
+
+    assert!(open.is_intercepted);
+    let passed_through = read(r#", "sealed": false, "intercept": false"#).unwrap();
+    assert!(!passed_through.is_intercepted);
+    let again = Credential::from_json(passed_through.to_json().as_bytes()).unwrap();
+    assert!(!again.is_intercepted && !again.outline().is_intercepted);
+    for sealed in [r#", "intercept": false"#, r#", "sealed": true, "intercept": false"#] {
+        let error = read(sealed).err().expect(sealed).to_string();
+        assert!(error.contains("intercept") && error.contains("\"sealed\": false"), "{error}");
+    }
 
     let placed = read(
         r#", "send_in": {"body": "/oauth/token", "websocket": ["/live", "/live"], "header": "X-Api-Key"}"#,

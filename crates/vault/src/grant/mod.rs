@@ -11,7 +11,7 @@ use crate::credential::Host;
 use crate::error::VaultError;
 use crate::store::{Database, time};
 use jiff::Timestamp;
-use policy::{Name, Tenant};
+use policy::{Access, Name, Tenant};
 use redact::{ALPHANUMERIC, Secret, random_text};
 use sha2::{Digest, Sha256};
 use sqlx::Row;
@@ -35,6 +35,7 @@ pub struct GrantRequest {
     /// The tenant's default if not given.
     pub lifetime: Option<Duration>,
     pub single_use: bool,
+    pub access: Access,
 }
 
 /// Who issued a grant.
@@ -60,6 +61,8 @@ pub struct Grant {
     pub issued_at: Timestamp,
     pub expires_at: Timestamp,
     pub single_use: bool,
+    /// What a session may do on these hosts without asking.
+    pub access: Access,
     pub uses: i64,
     pub used_at: Option<Timestamp>,
     pub revoked_at: Option<Timestamp>,
@@ -134,6 +137,7 @@ impl Grants {
             issued_at: now,
             expires_at: now + lifetime,
             single_use: request.single_use,
+            access: request.access,
             uses: 0,
             used_at: None,
             revoked_at: None,
@@ -141,7 +145,7 @@ impl Grants {
         let hosts: Vec<String> = grant.hosts.iter().map(ToString::to_string).collect();
         sqlx::query(
             "INSERT INTO grants (jti, hash, tenant, issuer, operator, origin_session, hosts, issued_at, expires_at,
-                single_use, uses) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0)",
+                single_use, access, uses) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, 0)",
         )
         .bind(&grant.jti)
         .bind(hash(token.expose_secret()))
@@ -153,6 +157,7 @@ impl Grants {
         .bind(grant.issued_at.as_millisecond())
         .bind(grant.expires_at.as_millisecond())
         .bind(i64::from(grant.single_use))
+        .bind(grant.access.as_str())
         .execute(self.database.pool().await?)
         .await
         .map_err(failed)?;
@@ -378,6 +383,7 @@ impl Grant {
             issued_at: time(number("issued_at")?)?,
             expires_at: time(number("expires_at")?)?,
             single_use: number("single_use")? != 0,
+            access: Access::parse(&text("access")?).ok_or_else(|| damaged("a grant's access"))?,
             uses: number("uses")?,
             used_at: optional("used_at")?,
             revoked_at: optional("revoked_at")?,
@@ -404,6 +410,10 @@ impl ConsumedGrant {
 
     pub fn hosts(&self) -> &[GrantedHost] {
         &self.grant.hosts
+    }
+
+    pub fn access(&self) -> Access {
+        self.grant.access
     }
 
     pub fn check(&self, host: &Host) -> Result<(), VaultError> {

@@ -12,7 +12,7 @@ pub(super) fn read(text: &[u8], draft: &mut Draft) -> Result<(), Malformed> {
     if text.len() > LARGEST_DOCUMENT {
         return Err(Malformed::new("", format!("the file has more than {LARGEST_DOCUMENT} bytes")));
     }
-    let text = std::str::from_utf8(text).map_err(|_| Malformed::new("", "the file is no text in UTF-8"))?;
+    let text = std::str::from_utf8(text).map_err(|_| Malformed::new("", "the file is not UTF-8 text"))?;
     for (number, line) in (1..).zip(text.lines()) {
         let field = format!("line {number}");
         let (line, http_only) = match line.strip_prefix(HTTP_ONLY) {

@@ -41,7 +41,7 @@ fn same_site(node: SecretNode, field: &str) -> Result<Option<SameSite>, Malforme
         "unspecified" | "" => Ok(None),
         _ => Err(Malformed::new(
             field,
-            format!("'{}' is none of no_restriction, lax, strict, unspecified", printable_excerpt(&text)),
+            format!("'{}' is not one of no_restriction, lax, strict, unspecified", printable_excerpt(&text)),
         )),
     }
 }

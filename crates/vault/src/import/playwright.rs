@@ -36,7 +36,7 @@ fn cookie(node: SecretNode, field: &str, draft: &mut Draft) -> Result<(), Malfor
         Some("Lax") => Some(SameSite::Lax),
         Some("None") => Some(SameSite::None),
         Some(other) => {
-            let reason = format!("'{}' is none of Strict, Lax, None", printable_excerpt(other));
+            let reason = format!("'{}' is not one of Strict, Lax, None", printable_excerpt(other));
             return Err(Malformed::new(fields.path("sameSite"), reason));
         }
     };

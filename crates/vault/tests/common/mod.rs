@@ -126,6 +126,7 @@ pub fn request(of: &str, hosts: &[&str], issuer: Issuer) -> GrantRequest {
         hosts: hosts.iter().map(|host| GrantedHost::parse(host).unwrap()).collect(),
         lifetime: None,
         single_use: true,
+        access: policy::Access::Write,
     }
 }
 

@@ -47,7 +47,7 @@ impl Browser {
     /// A process that does not answer counts as moving.
     pub(super) async fn layout_count(&self, session: &SessionId, deadline: Deadline) -> LayoutCounts {
         let to = Some(session);
-        // Counting starts here; enabling it again does no harm.
+        // In frames of other processes counting starts here; enabling it again does no harm.
         let enabled = self.connection.call(to, &p::EnablePerformance {}, deadline.at).await;
         let reply = self.connection.call(to, &p::GetMetrics {}, deadline.at).await;
         let metrics = enabled.and(reply).map(|reply| reply.metrics).unwrap_or_default();
@@ -57,7 +57,9 @@ impl Browser {
 
     pub(super) async fn stop_counting(&self, counts: &[LayoutCounts], deadline: Deadline) {
         let limit = deadline.within(FRAME_WAIT);
-        let ended = counts.iter().map(|counts| async {
+        // The tab itself always counts: see `page/unchanged.rs`.
+        let frames = counts.iter().filter(|counts| !self.is_tab_session(&counts.session));
+        let ended = frames.map(|counts| async {
             let reply =
                 self.connection.call(Some(&counts.session), &p::DisablePerformance {}, limit.at).await;
             if let Err(error) = reply {

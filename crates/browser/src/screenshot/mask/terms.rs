@@ -24,6 +24,11 @@ impl ScreenshotMask {
         ScreenshotMask { only_secrets: true, ..ScreenshotMask::default() }
     }
 
+    /// Also masks these texts, in place of those before.
+    pub fn with_texts<'a>(self, texts: impl IntoIterator<Item = &'a str>) -> ScreenshotMask {
+        ScreenshotMask { terms: PhraseSet::new(texts).with_secrets_of(&self.terms), ..self }
+    }
+
     /// Also masks these secrets in every encoding, and whatever stands between their characters; and keys that a site
     /// shows, by their form. Replaces earlier secrets.
     pub fn with_secrets<'a>(self, secrets: impl IntoIterator<Item = &'a Secret>) -> ScreenshotMask {

@@ -5,7 +5,9 @@ use super::*;
 use crate::seal::{
     Initiator, RequestKind, WebOrigin, WebScheme, seal_headers, unseal_cookies, unseal_headers, unseal_path,
 };
+use crate::{Cleared, EffectDecided, EffectGate, EffectRefused};
 use futures_util::SinkExt as _;
+use policy::{EffectRequest, RequestHead};
 use std::sync::Once;
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -145,10 +147,34 @@ async fn feed(what: &str, seeds: Vec<Vec<u8>>, mut read: impl AsyncFnMut(Vec<u8>
     assert!(runs > 20, "{what}: {runs} runs");
 }
 
+/// Decides at once: on some requests in one way, on others in the other.
+#[derive(Debug)]
+struct HastyGate;
+
+impl EffectGate for HastyGate {
+    fn concerns(&self, head: &RequestHead<'_>) -> bool {
+        head.method != "GET"
+    }
+
+    fn decide(&self, request: EffectRequest) -> EffectDecided {
+        let decided = if request.body.len().is_multiple_of(3) {
+            Err(EffectRefused { code: "denied_by_operator" })
+        } else {
+            Ok(Cleared::Read)
+        };
+        Box::pin(std::future::ready(decided))
+    }
+}
+
 fn plain_proxy(site: SocketAddr) -> SealedProxy {
     let sealed = TestCredential::new().sealed("http://app.test");
-    SealedProxy::new(&TestAuthority::new(), &[("app.test", site)], vec![sealed])
+    let proxy = SealedProxy::new(&TestAuthority::new(), &[("app.test", site)], vec![sealed]);
+    proxy.egress.set_effect_gate(Arc::new(HastyGate));
+    proxy
 }
+
+const GZIPPED_HELLO: &[u8] =
+    b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcbH\xcd\xc9\xc9\x07\x00\x86\xa6\x106\x05\x00\x00\x00";
 
 async fn read_some(stream: &mut (impl AsyncRead + Unpin)) {
     // A broken input may be waited on for ever; what matters is that nothing panics.
@@ -193,7 +219,15 @@ async fn no_request_makes_the_proxy_panic() {
         "GET /live HTTP/1.1\r\nHost: app.test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
          Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
     ];
-    feed("requests", seeds.map(|seed| seed.as_bytes().to_vec()).to_vec(), async |request| {
+    let mut seeds = seeds.map(|seed| seed.as_bytes().to_vec()).to_vec();
+    for coding in ["gzip", "deflate", "br", "zstd", "gzip, br"] {
+        let head = format!(
+            "POST /coded HTTP/1.1\r\nHost: app.test\r\nContent-Encoding: {coding}\r\n\
+             X-HTTP-Method-Override: DELETE\r\nContent-Length: 25\r\n\r\n"
+        );
+        seeds.push([head.as_bytes(), GZIPPED_HELLO].concat());
+    }
+    feed("requests", seeds, async |request| {
         let mut stream = proxy.tunnel("app.test:80").await;
         let _written = stream.write_all(&request).await;
         read_some(&mut stream).await;
@@ -215,10 +249,8 @@ async fn no_reply_makes_the_proxy_panic() {
     })
     .await;
     let proxy = plain_proxy(site.address);
-    let gzip =
-        b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\xcbH\xcd\xc9\xc9\x07\x00\x86\xa6\x106\x05\x00\x00\x00";
     let mut zipped = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 25\r\n\r\n".to_vec();
-    zipped.extend_from_slice(gzip);
+    zipped.extend_from_slice(GZIPPED_HELLO);
     let text_seeds = [
         "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: sid=fresh-value-1; Path=/; HttpOnly\r\n\r\nok",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n",

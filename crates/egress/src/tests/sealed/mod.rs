@@ -239,6 +239,15 @@ impl SealedProxy {
         credentials: Vec<SealedCredential>,
         options: Options,
     ) -> SealedProxy {
+        SealedProxy::with_seal(authority, hosts, Seal::new(credentials), options)
+    }
+
+    pub(super) fn with_seal(
+        authority: &TestAuthority,
+        hosts: &[(&str, SocketAddr)],
+        seal: Arc<Seal>,
+        options: Options,
+    ) -> SealedProxy {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("authority.pem");
         std::fs::write(&file, authority.pem()).unwrap();
@@ -251,7 +260,6 @@ impl SealedProxy {
         };
         let rules = Arc::new(Rules::new(hosts));
         let egress = serve_with(listener, rules, options, Some(interception), table());
-        let seal = Seal::new(credentials);
         egress.set_seal(Arc::clone(&seal));
         SealedProxy { egress, seal, authority: jail, site_authority: authority.der(), folder }
     }

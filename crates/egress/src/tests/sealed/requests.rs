@@ -249,7 +249,7 @@ async fn a_request_that_another_site_started_gets_what_the_rules_let_it_have() {
 }
 
 #[tokio::test]
-async fn a_cookie_for_all_sites_goes_with_what_another_site_embeds() {
+async fn a_cookie_for_all_sites_stays_with_its_own_when_another_site_embeds_it() {
     let authority = TestAuthority::new();
     let server = OriginServer::tls(authority.server(&["app.test"], |_| {}), ok).await;
     let credential = TestCredential::new();
@@ -261,7 +261,7 @@ async fn a_cookie_for_all_sites_goes_with_what_another_site_embeds() {
     browser
         .get("/", &[("cookie", &cookie), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")])
         .await;
-    assert_eq!(server.last().header("cookie"), format!("sid={SESSION}"));
+    assert_eq!(server.last().header("cookie"), cookie);
 }
 
 #[tokio::test]
@@ -429,8 +429,17 @@ async fn a_plain_http_origin_is_sealed_if_the_operator_said_so() {
 
     // The same in a tunnel, as for a WebSocket.
     let mut browser = Browser::over(proxy.tunnel("app.test:80").await, "app.test", Version::HTTP_11).await;
-    let reply = browser.get("/", &[("cookie", &cookie)]).await;
+    let reply = browser.get("/", &[("cookie", &cookie), ("referer", "http://app.test/login")]).await;
     assert_eq!(reply.text(), format!("your token is {}", credential.token.as_str()));
+    assert_eq!(server.last().header("x-api-key"), API_KEY);
+    // A page of another site can leave out who it is; a navigation of the agent is announced.
+    let top = [("cookie", cookie.as_str()), ("upgrade-insecure-requests", "1")];
+    browser.get("/page?a=b", &top).await;
+    assert!(!server.last().headers.contains_key("x-api-key"));
+    proxy.seal.announce_navigation("http://app.test/page?a=b");
+    browser.get("/page?a=b", &top[..1]).await;
+    assert!(!server.last().headers.contains_key("x-api-key"), "a picture of the same address");
+    browser.get("/page?a=b", &top).await;
     assert_eq!(server.last().header("x-api-key"), API_KEY);
     // Another site's page: over plain HTTP there is no Sec-Fetch-Site, but an Origin.
     browser.exchange("POST", "/", &[("cookie", &cookie), ("origin", "http://evil.test")], "").await;

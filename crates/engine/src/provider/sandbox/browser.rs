@@ -1,5 +1,6 @@
 //! One browser in its jail: limits, crash counts, restart and destruction.
 
+use super::cpu::{CpuAccount, CpuControl, CpuController};
 use super::tunnel::Tunnel;
 use super::{SandboxSettings, connect};
 use crate::error::Fault;
@@ -10,7 +11,7 @@ use error_code::ErrorCode;
 use jail::{JailError, JailId, Runtime};
 use redact::{Redacted, redacted};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::Handle;
 
 /// The bridge's threads, and those of a display where there is one.
@@ -89,6 +90,9 @@ pub struct SandboxBrowser {
     tunnel: Arc<Tunnel>,
     egress: Egress,
     settings: Arc<SandboxSettings>,
+    cpu_controller: Arc<CpuController>,
+    /// `None` before [`SandboxBrowser::start_cpu_credit`], and where limits are off.
+    cpu: Option<CpuControl>,
     /// The kernel's count of out-of-memory kills that are already explained.
     oom_kills: u64,
     /// The kernel's count of refused processes and threads that are already explained.
@@ -102,9 +106,19 @@ impl SandboxBrowser {
         tunnel: Arc<Tunnel>,
         egress: Egress,
         settings: Arc<SandboxSettings>,
+        cpu_controller: Arc<CpuController>,
         lease: SandboxLease,
     ) -> SandboxBrowser {
-        SandboxBrowser { tunnel, egress, settings, oom_kills: 0, pids_limit_hits: 0, lease }
+        SandboxBrowser {
+            tunnel,
+            egress,
+            settings,
+            cpu_controller,
+            cpu: None,
+            oom_kills: 0,
+            pids_limit_hits: 0,
+            lease,
+        }
     }
 
     pub fn id(&self) -> BrowserId {
@@ -115,9 +129,15 @@ impl SandboxBrowser {
         &self.egress
     }
 
-    pub async fn limit_cpu(&self) -> Result<(), Fault> {
-        let cpu = self.settings.limits.cpu;
-        self.lease.call(move |runtime, jail| runtime.set_cpu(jail, Some(cpu))).await
+    /// Counts the browser's CPU time from now on, with full credit.
+    pub async fn start_cpu_credit(&mut self) -> Result<(), Fault> {
+        let controller = self.cpu_controller.clone();
+        self.cpu = self.lease.call(move |_, jail| controller.add(jail, Instant::now())).await?;
+        Ok(())
+    }
+
+    pub fn cpu_account(&self) -> Option<Arc<CpuAccount>> {
+        self.cpu.as_ref().map(|cpu| cpu.account().clone())
     }
 
     pub async fn reset_crash_counts(&mut self) -> Result<(), Fault> {
@@ -144,18 +164,23 @@ impl SandboxBrowser {
     }
 
     pub async fn reconnect(&self) -> Result<BrowserConnection, Fault> {
-        // As at the first start, the CPU is limited from readiness on: starting is not the page's work.
-        self.lease.call(|runtime, jail| runtime.set_cpu(jail, None)).await?;
+        let Some(cpu) = &self.cpu else { return self.restart_and_connect().await };
+        // As at the first start, CPU time counts from readiness on: starting is not the page's work.
+        cpu.pause().await?;
+        let connected = self.restart_and_connect().await;
+        // There may be a page already.
+        cpu.resume().await?;
+        connected
+    }
+
+    async fn restart_and_connect(&self) -> Result<BrowserConnection, Fault> {
         // A connection can be lost while its browser lives; then nothing is restarted.
         if self.tunnel.status().await?.stage == StageName::Down {
             self.wait_for_old_processes().await?;
             self.tunnel.restart().await?;
         }
         let readiness = self.tunnel.version(self.settings.start_timeout).await?;
-        let connection = connect(&self.tunnel, &readiness.ws_path).await?;
-        // There may be a page already.
-        self.limit_cpu().await?;
-        Ok(connection)
+        connect(&self.tunnel, &readiness.ws_path).await
     }
 
     /// Waits until the dead browser's processes are gone. Hundreds of threads take a moment, and until then a new
@@ -173,8 +198,8 @@ impl SandboxBrowser {
     }
 
     pub async fn destroy(self) -> Result<(), Fault> {
-        let SandboxBrowser { tunnel, egress, lease, .. } = self;
-        drop((tunnel, egress));
+        let SandboxBrowser { tunnel, egress, lease, cpu, .. } = self;
+        drop((tunnel, egress, cpu));
         lease.destroy().await
     }
 }

@@ -2,14 +2,17 @@
 
 mod backend;
 mod browser;
+mod cpu;
 pub mod tunnel;
 
 pub use backend::{BackendFactory, backend, maintenance_backend, native};
 pub use browser::{SandboxBrowser, SandboxLease};
+pub use cpu::{CpuAccount, CpuSettings, CpuStatus};
 
 use super::{BrowserConnection, BrowserLimits, Keepalive, Phase, ProvidedBrowser, StartedBrowser};
 use crate::error::Fault;
 use ::browser::cdp;
+use cpu::CpuController;
 use egress::{Interception, JailAuthority, UpstreamTls};
 use error_code::ErrorCode;
 use jail::{Enforcement, JailError, JailId, JailSpec, PreparedJail, Runtime, RuntimeBackend};
@@ -27,6 +30,7 @@ const PROXY_PORT: u16 = 3128;
 #[derive(Clone, Debug)]
 pub struct SandboxSettings {
     pub limits: jail::Limits,
+    pub cpu: CpuSettings,
     /// How often the bridge restarts a dead browser.
     pub restarts: u32,
     /// Lifetime of a token for the bridge.
@@ -46,6 +50,7 @@ pub struct SandboxProvider {
     runtime: Arc<dyn Runtime>,
     signer: Arc<bridge::token::Signer>,
     settings: Arc<SandboxSettings>,
+    cpu: Arc<CpuController>,
 }
 
 impl SandboxProvider {
@@ -61,7 +66,8 @@ impl SandboxProvider {
         if runtime.info().enforcement == Enforcement::Weaker {
             tracing::warn!("limits are NOT enforced: `container.weaker_limits` is on");
         }
-        Ok(SandboxProvider { runtime, signer: Arc::new(signer), settings: Arc::new(settings) })
+        let cpu = CpuController::start(runtime.clone(), settings.cpu);
+        Ok(SandboxProvider { runtime, signer: Arc::new(signer), settings: Arc::new(settings), cpu })
     }
 
     pub fn instance(&self) -> String {
@@ -73,7 +79,8 @@ impl SandboxProvider {
     }
 
     pub fn limits(&self) -> BrowserLimits {
-        let jail::Limits { memory_bytes, cpu, pids, open_files, .. } = self.settings.limits;
+        let jail::Limits { memory_bytes, pids, open_files, .. } = self.settings.limits;
+        let cpu = self.settings.cpu.share;
         BrowserLimits { memory_bytes, cpu, processes: pids, open_files, enforced: !self.is_weaker() }
     }
 
@@ -122,7 +129,7 @@ impl SandboxProvider {
         let connecting = Instant::now();
         let connection = connect(&tunnel, &readiness.ws_path).await?;
         phases.push(Phase { name: "websocket".into(), ms: millis(connecting) });
-        let browser = SandboxBrowser::new(tunnel, egress, self.settings.clone(), lease);
+        let browser = SandboxBrowser::new(tunnel, egress, self.settings.clone(), self.cpu.clone(), lease);
         Ok(StartedBrowser {
             browser: ProvidedBrowser::Sandbox(browser),
             connection,

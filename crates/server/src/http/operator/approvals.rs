@@ -135,8 +135,8 @@ pub async fn decide(
     let note = Some(note.trim()).filter(|note| !note.is_empty()).map(str::to_owned);
     let verdict = match verdict {
         "approve" | "approve_session" if asked.card.irreversible => {
-            return Err(Fault::new(ErrorCode::ConfirmationRequired, "this cannot be undone, and was approved like what can")
-                .hint("Look at it once more; then say so: the second step in the console, `--irreversible` on the command line, `approve_irreversible` by webhook."));
+            return Err(Fault::new(ErrorCode::ConfirmationRequired, "this cannot be undone, so it needs a second confirmation")
+                .hint("Look at it again, then confirm: the second step in the console, `--irreversible` on the command line, `approve_irreversible` by webhook."));
         }
         "approve" | "approve_irreversible" => Verdict::Approve { for_session: false },
         "approve_session" => Verdict::Approve { for_session: true },
@@ -145,7 +145,7 @@ pub async fn decide(
         "end" => Verdict::End,
         _ => {
             return Err(Fault::new(ErrorCode::BadVerdict, "there is no such verdict")
-                .hint("It is approve, approve_irreversible, approve_session, deny, resume or end."));
+                .hint("Use approve, approve_irreversible, approve_session, deny, resume or end."));
         }
     };
     control.approvals.answer(&asked.id, verdict, &by).await

@@ -1,13 +1,19 @@
-//! Operator routes on the control socket, for the command line: an operator logs in for one command.
+//! Operator routes on the control socket, for the command line: an operator logs in for one command, or for a while to
+//! list questions in one terminal session.
 
 use super::approvals::decide;
 use super::login::status;
 use crate::control_protocol::TOKEN_HEADER;
-use crate::operator::{LoginChannel, OperatorAuth, Password, login_required};
+use crate::operator::{
+    LoginChannel, OperatorAuth, Password, TERMINAL_LOGIN_LIFETIME, TerminalLogins, TerminalSession,
+    login_required,
+};
+use axum::extract::connect_info::{ConnectInfo, Connected};
 use axum::extract::{FromRef, Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
+use axum::serve::IncomingStream;
 use axum::{Json, Router};
 use engine::approvals::{ApprovalFilter, Decider, DecisionChannel};
 use engine::control::Control;
@@ -16,11 +22,32 @@ use redact::Secret;
 use serde::Deserialize;
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Instant;
+use tokio::net::UnixListener;
 
 #[derive(Deserialize)]
 struct LoginBody {
     operator: String,
     password: Secret,
+    /// Whether a login for this terminal session is wanted, to list with later.
+    #[serde(default)]
+    for_terminal: bool,
+}
+
+/// The process at the other end of a connection.
+#[derive(Clone, Copy)]
+pub struct SocketPeer {
+    /// `None` if the kernel does not say: then there is no terminal login.
+    session: Option<TerminalSession>,
+}
+
+impl Connected<IncomingStream<'_, UnixListener>> for SocketPeer {
+    fn connect_info(stream: IncomingStream<'_, UnixListener>) -> SocketPeer {
+        let pid = stream.io().peer_cred().ok().and_then(|peer| peer.pid());
+        let pid = pid.and_then(rustix::process::Pid::from_raw);
+        let session = pid.and_then(|pid| rustix::process::getsid(Some(pid)).ok());
+        SocketPeer { session: session.map(|session| session.as_raw_nonzero().get()) }
+    }
 }
 
 #[derive(Deserialize)]
@@ -35,6 +62,7 @@ struct VerdictBody {
 pub struct SocketState {
     pub control: Arc<Control>,
     pub auth: OperatorAuth,
+    pub terminal_logins: TerminalLogins,
 }
 
 impl FromRef<SocketState> for Arc<Control> {
@@ -57,24 +85,56 @@ pub fn router() -> Router<SocketState> {
         .route("/operator/approvals/{id}", post(answer))
 }
 
-async fn login(State(auth): State<OperatorAuth>, Json(login): Json<LoginBody>) -> Response {
+async fn login(
+    State(SocketState { auth, terminal_logins, .. }): State<SocketState>,
+    ConnectInfo(peer): ConnectInfo<SocketPeer>,
+    Json(login): Json<LoginBody>,
+) -> Response {
     let password = Password::from(login.password);
-    match auth.log_in_with_password(LoginChannel::Socket, &login.operator, password).await {
-        Ok(token) => Json(json!({ "token": token.expose() })).into_response(),
+    let logged_in = async {
+        let token = auth.log_in_with_password(LoginChannel::Socket, &login.operator, password).await?;
+        let terminal = match peer.session.filter(|_| login.for_terminal) {
+            Some(session) => {
+                Some(terminal_logins.issue(&auth, &login.operator, session, Instant::now()).await?)
+            }
+            None => None,
+        };
+        Ok::<_, Fault>((token, terminal))
+    };
+    match logged_in.await {
+        Ok((token, terminal)) => Json(json!({
+            "token": token.expose(),
+            "terminal_token": terminal.as_ref().map(Secret::expose_secret),
+            "terminal_seconds": TERMINAL_LOGIN_LIFETIME.as_secs(),
+        }))
+        .into_response(),
         Err(fault) => fault_response(fault),
     }
 }
 
-async fn logout(State(auth): State<OperatorAuth>, headers: HeaderMap) -> Response {
+async fn logout(
+    State(SocketState { auth, terminal_logins, .. }): State<SocketState>,
+    headers: HeaderMap,
+) -> Response {
+    terminal_logins.forget(token(&headers));
     match auth.log_out(token(&headers)).await {
         Ok(()) => Json(json!({ "left": true })).into_response(),
         Err(fault) => fault_response(fault),
     }
 }
 
-async fn list(State(state): State<SocketState>, headers: HeaderMap) -> Response {
+async fn list(
+    State(state): State<SocketState>,
+    ConnectInfo(peer): ConnectInfo<SocketPeer>,
+    headers: HeaderMap,
+) -> Response {
     let listed = async {
-        operator(&state.auth, &headers).await?;
+        let token = token(&headers);
+        if TerminalLogins::is_terminal_token(token) {
+            state.terminal_logins.check(&state.auth, token, peer.session, Instant::now()).await?;
+        } else {
+            operator(&state.auth, &headers).await?;
+        }
         state.control.approvals.list(&ApprovalFilter::default()).await
     };
     match listed.await {

@@ -22,7 +22,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(10);
 pub async fn stream(State(state): State<OperatorState>, Extension(caller): Extension<Caller>) -> Response {
     let Ok(permit) = state.streams.clone().try_acquire_owned() else {
         let fault = Fault::new(ErrorCode::TooManyStreams, "too many consoles are open")
-            .hint("This one asks for news every few seconds instead; close some.")
+            .hint("This page polls every few seconds instead. Close other console pages.")
             .retryable();
         return (status(&fault), Json(fault)).into_response();
     };

@@ -10,7 +10,7 @@ use engine::error::Fault;
 use engine::logins::{OperatorContext, grant_view, parse_lifetime};
 use error_code::ErrorCode;
 use jiff::Timestamp;
-use policy::{Name, Tenant};
+use policy::{Access, Name, Tenant};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -49,8 +49,8 @@ pub async fn credentials(State(state): State<OperatorState>, Query(query): Query
     .await
 }
 
-/// `hosts` is separated by blanks or commas; `for`, `many`, `tenant` and `origin_session` have defaults. S2's names for
-/// them are accepted too.
+/// `hosts` is separated by blanks or commas; `access`, `for`, `many`, `tenant` and `origin_session` have defaults. S2's
+/// names for them are accepted too.
 pub async fn issue(
     State(state): State<OperatorState>,
     Extension(caller): Extension<Caller>,
@@ -79,6 +79,10 @@ pub async fn issue(
                 "" | "false" => true,
                 "true" => false,
                 _ => return Err(bad("many is true or false")),
+            },
+            access: match form.get("access") {
+                "" => Access::default(),
+                given => Access::parse(given).ok_or_else(|| bad("access is read, write or full"))?,
             },
         };
         let by = OperatorContext { log: &state.control.log, tenant: &tenant, operator: &caller.session.operator };
@@ -125,7 +129,7 @@ fn lifetime(text: &str) -> Result<Option<Duration>, Fault> {
 
 fn bad(why: &str) -> Fault {
     Fault::outside_sessions(ErrorCode::BadArguments, why)
-        .hint("Fields: form, hosts, and if you like for, many and tenant.")
+        .hint("The fields are form and hosts, and optionally access, for, many and tenant.")
 }
 
 fn name(text: &str) -> Result<Name, Fault> {

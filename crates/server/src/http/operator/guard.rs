@@ -93,7 +93,9 @@ fn reject_agent_keys(headers: &HeaderMap) -> Result<(), Fault> {
             ErrorCode::OperatorOnly,
             "this is for operators; an agent's key opens nothing here",
         )
-        .hint("A person decides, in the console or with `stockade approve`. Wait for them."));
+        .hint(
+            "Only a person can decide, in the console or with `stockade approve`. Wait for the decision.",
+        ));
     }
     Ok(())
 }
@@ -102,7 +104,7 @@ fn reject_agent_keys(headers: &HeaderMap) -> Result<(), Fault> {
 fn require_same_origin(method: &Method, headers: &HeaderMap, access: RouteAccess) -> Result<(), Fault> {
     let refused = || {
         Err(Fault::new(ErrorCode::OriginRefused, "a page of another site may not do this")
-            .hint("Open /console yourself."))
+            .hint("Open /console in your own browser."))
     };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let reads = matches!(*method, Method::GET | Method::HEAD);
@@ -126,14 +128,15 @@ fn require_same_origin(method: &Method, headers: &HeaderMap, access: RouteAccess
 /// Reads the form, and checks its anti-forgery token where the route needs one.
 async fn read_form(request: Request, access: RouteAccess, caller: Option<&Caller>) -> Result<Request, Fault> {
     let (parts, body) = request.into_parts();
-    let too_large = |_| Fault::new(ErrorCode::BadArguments, "the form is too large").hint("Write less.");
+    let too_large =
+        |_| Fault::new(ErrorCode::BadArguments, "the form is too large").hint("Send a shorter form.");
     let bytes = axum::body::to_bytes(body, MAX_FORM_BYTES).await.map_err(too_large)?;
     let form: BTreeMap<String, String> = url::form_urlencoded::parse(&bytes).into_owned().collect();
     let form = Form(form);
     let expected = caller.map(|caller| form_token(&caller.token)).unwrap_or_default();
     if access == RouteAccess::SessionForm && !constant_time_eq(form.get("form"), &expected) {
-        return Err(Fault::new(ErrorCode::FormRefused, "this form was not made for this log-in")
-            .hint("Open /console again, and use what it shows now."));
+        return Err(Fault::new(ErrorCode::FormRefused, "this form belongs to another login")
+            .hint("Reload /console and use the form on it."));
     }
     let mut request = Request::from_parts(parts, Body::empty());
     request.extensions_mut().insert(form);

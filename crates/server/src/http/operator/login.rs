@@ -71,7 +71,7 @@ pub async fn set_password(
         state.auth.set_first_password(&caller.session.operator, new).await
     } else {
         Err(Fault::new(ErrorCode::BadPassword, "the two passwords differ")
-            .hint("Go back and type the same one twice."))
+            .hint("Go back and type the same password twice."))
     };
     match set {
         Ok(token) => logged_in(cookies, &token, "/console"),

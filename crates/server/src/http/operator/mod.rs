@@ -11,7 +11,7 @@ mod guard;
 mod login;
 mod webhook;
 
-pub use control_socket::{SocketState, router as socket_router};
+pub use control_socket::{SocketPeer, SocketState, router as socket_router};
 
 use crate::console;
 use crate::http::guard::ServerAddress;

@@ -36,7 +36,7 @@ pub async fn post(State(state): State<OperatorState>, headers: HeaderMap, body: 
 async fn answer(state: &OperatorState, headers: &HeaderMap, body: &[u8]) -> Result<Response, Fault> {
     let Some(webhook) = &state.webhook else {
         return Err(Fault::new(ErrorCode::NotFound, "no webhook is set up")
-            .hint("`hitl.webhook` in the configuration."));
+            .hint("Set `hitl.webhook` in the configuration."));
     };
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let message = SignedMessage {
@@ -48,7 +48,7 @@ async fn answer(state: &OperatorState, headers: &HeaderMap, body: &[u8]) -> Resu
     webhook.nonces.check(&webhook.secret, &message, Timestamp::now().as_second())?;
     let bad = |why: String| {
         Fault::outside_sessions(ErrorCode::BadArguments, why)
-            .hint("{\"approval\": \"ap-…\", \"verdict\": \"approve\", \"by\": \"ada\"}")
+            .hint("Send {\"approval\": \"ap-…\", \"verdict\": \"approve\", \"by\": \"ada\"}.")
     };
     let answer: WebhookVerdict = serde_json::from_slice(body).map_err(|error| bad(error.to_string()))?;
     let operator = crate::operator::parse_name(&answer.by).map_err(|error| bad(error.to_string()))?;

@@ -24,7 +24,7 @@ pub struct ActionArguments {
     /// How long it may take, at most 120; 30 if left out
     #[serde(default)]
     timeout_seconds: Option<f64>,
-    /// Also take a picture afterwards; after_screenshot in the reply is its screenshot_id. Costs one more call
+    /// Also take a screenshot afterwards; after_screenshot in the reply is its screenshot_id. Costs one more action
     #[serde(default)]
     after_screenshot: bool,
     /// Whether to wait for a person's answer where one is asked (default). With false the call fails at once with the

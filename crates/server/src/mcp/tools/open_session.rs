@@ -6,7 +6,7 @@ use super::bad_arguments;
 use engine::error::Fault;
 use engine::logins::LoginRequest;
 use engine::session::{CredentialMode, OpenRequest, RecordMode};
-use policy::{DomainPattern, Name};
+use policy::{Access, DomainPattern, Name};
 use redact::{Redacted, RedactedFields, Secret, redacted};
 use rmcp::model::{Tool, ToolAnnotations};
 use schemars::JsonSchema;
@@ -38,9 +38,31 @@ pub struct OpenSessionArguments {
     #[serde(default)]
     #[schemars(length(max = 32))]
     credentials: Vec<String>,
+    /// With credential_mode "operator": less access than was granted. "read": a person is asked about every change on the site; "write": about consequential ones
+    #[serde(default)]
+    access: Option<RequestedAccess>,
     /// Screenshots: "transient" keeps the last ones until the session closes, "off" keeps none, "audit" keeps all
     #[serde(default)]
     record: Option<RecordMode>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum RequestedAccess {
+    Read,
+    Write,
+    Full,
+}
+
+impl From<RequestedAccess> for Access {
+    fn from(requested: RequestedAccess) -> Access {
+        match requested {
+            RequestedAccess::Read => Access::Read,
+            RequestedAccess::Write => Access::Write,
+            RequestedAccess::Full => Access::Full,
+        }
+    }
 }
 
 #[derive(Serialize, JsonSchema, RedactedFields)]
@@ -92,6 +114,7 @@ pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<Too
         arguments.grant,
         &arguments.domains,
         &arguments.credentials,
+        arguments.access.map(Access::from),
     )?;
     let domains = match login {
         Some(_) => Vec::new(),
@@ -106,7 +129,7 @@ pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<Too
         hosts => redacted!(" Signed in to {}; other sites are asked for.", Redacted::join(hosts, ", ")),
     };
     let text = redacted!(
-        "Session {} is open: {} s and {} calls left.{} Navigate next.",
+        "Session {} is open: {} s and {} actions left.{} Navigate next.",
         summary.session_id,
         summary.seconds_left,
         summary.max_actions,
@@ -139,7 +162,7 @@ fn allowlist(domains: &[String]) -> Result<Vec<DomainPattern>, Fault> {
             let shown = audit::sanitize(text);
             bad_arguments(
                 NAME,
-                &format!("domains: {shown:?} is no site, such as example.org or *.example.org"),
+                &format!("domains: {shown:?} is not a site such as example.org or *.example.org"),
             )
         })
     };
@@ -152,9 +175,14 @@ fn requested_login(
     grant: Option<String>,
     domains: &[String],
     credentials: &[String],
+    access: Option<Access>,
 ) -> Result<Option<LoginRequest>, Fault> {
     if mode == CredentialMode::Clean {
-        let extra = [("grant", grant.is_some()), ("credentials", !credentials.is_empty())];
+        let extra = [
+            ("grant", grant.is_some()),
+            ("credentials", !credentials.is_empty()),
+            ("access", access.is_some()),
+        ];
         return match extra.into_iter().find(|(_, is_given)| *is_given) {
             Some((field, _)) => {
                 Err(bad_arguments(NAME, &format!("{field}: goes with credential_mode \"operator\"")))
@@ -173,5 +201,6 @@ fn requested_login(
         grant: grant.map(Secret::new),
         hosts: domains.iter().map(host).collect::<Result<_, _>>()?,
         credentials: credentials.iter().map(id).collect::<Result<_, _>>()?,
+        access,
     }))
 }

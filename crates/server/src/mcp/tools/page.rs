@@ -51,13 +51,13 @@ pub struct PageReply {
     pub since: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snapshot_id: Option<Redacted>,
-    /// A question of the page's that waits: answer it with browser_dialog
+    /// A dialog of the page that waits: answer it with browser_dialog
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dialog: Option<DialogReply>,
     /// Tabs that the page opened meanwhile; browser_tabs switches to one
     #[serde(skip_serializing_if = "Option::is_none")]
     pub opened_tabs: Option<Vec<Redacted>>,
-    /// screenshot_id of the picture that was asked for with after_screenshot
+    /// screenshot_id of the screenshot that was asked for with after_screenshot
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after_screenshot: Option<Redacted>,
     /// The same in names: dialog_answered, tab_opened, tab_gone, tab_changed, upload_refused, popup_closed, download_refused, blocked_scheme, still_loading, loading_stopped
@@ -164,15 +164,15 @@ pub fn render(
     let after_screenshot = match picture {
         Some(AfterScreenshot::Kept(id)) => Some(id),
         Some(AfterScreenshot::NotKept) => {
-            notes.push("no picture was kept: this session records none".into());
+            notes.push("no screenshot was kept: this session records none".into());
             None
         }
         Some(AfterScreenshot::NotCovered) => {
-            notes.push("no picture was kept: what was typed could not be covered in it".into());
+            notes.push("no screenshot was kept: typed text could not be masked in it".into());
             None
         }
         Some(AfterScreenshot::Failed(fault)) => {
-            notes.push(redacted!("no picture was taken: {}: {}", fault.code, fault.message));
+            notes.push(redacted!("no screenshot was taken: {}: {}", fault.code, fault.message));
             None
         }
         None => None,
@@ -181,7 +181,7 @@ pub fn render(
         notes.push(redacted!("the operator says: {}", note));
     }
     if reply.actions_left < 10 {
-        notes.push(redacted!("{} calls are left in this session", reply.actions_left));
+        notes.push(redacted!("{} actions are left in this session", reply.actions_left));
     }
     let mut text = header_line(&reply.session, &after.url, &after.title, TokenBudget::default());
     if let Some(dialog) = &after.dialog {

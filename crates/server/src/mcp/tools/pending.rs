@@ -132,10 +132,10 @@ pub async fn fetch_result(call: &Call<'_>, wanted: &str, patience: Duration) -> 
         },
         // From an earlier run of the control plane, or too old to be in memory.
         None if found.outcome.is_none() => {
-            status_reply(found, Some("it was not done, and will not be: ask again"))
+            status_reply(found, Some("it was not done and will not be: ask again"))
         }
         None => {
-            status_reply(found, Some("it was done, and what the page showed then is not kept: read the page"))
+            status_reply(found, Some("it was done; the page it led to is no longer kept, so read the page"))
         }
     }
 }
@@ -188,7 +188,7 @@ async fn list(call: &Call<'_>, session: Option<&SessionId>) -> Result<ToolReply,
     all.retain(|one| session.is_none_or(|session| one.session == *session));
     let waiting = all.iter().take_while(|one| one.state == ApprovalState::Waiting).count();
     let listed: Vec<PendingEntry> = all.into_iter().take(waiting + MAX_DECIDED).map(entry_of).collect();
-    let mut text = redacted!("{} questions wait for a person.\n", waiting);
+    let mut text = redacted!("{} approval requests wait for a person.\n", waiting);
     for one in &listed {
         let (left, state) = (one.seconds_left, one.state);
         text.push(redacted!(

@@ -28,7 +28,7 @@ pub struct ScreenshotArguments {
     /// "png" (default), "jpeg" or "webp"
     #[serde(default)]
     format: Option<ImageFormatArgument>,
-    /// Also put the picture into the structured reply as base64; the image itself is always in the reply
+    /// Also put the screenshot into the structured reply as base64; the image itself is always in the reply
     #[serde(default)]
     include_base64: bool,
     /// How long it may take, at most 120; 30 if left out
@@ -50,7 +50,7 @@ pub struct ScreenshotReply {
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     session_id: Option<Redacted>,
-    /// Fetch the kept picture by this, as the resource stockade://screenshots/ID or at /v1/screenshots/ID; fields and
+    /// Fetch the kept screenshot by this, as the resource stockade://screenshots/ID or at /v1/screenshots/ID; fields and
     /// what was typed are covered in it, and not in the image of this reply
     #[serde(skip_serializing_if = "Option::is_none")]
     screenshot_id: Option<Redacted>,
@@ -62,7 +62,7 @@ pub struct ScreenshotReply {
     width: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     height: Option<u32>,
-    /// What of a very large page is not in the picture
+    /// What of a very large page is not in the screenshot
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_off: Option<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -88,7 +88,7 @@ pub fn tool() -> Tool {
     describe::<ScreenshotArguments, ScreenshotReply>(
         NAME,
         "Take a screenshot",
-        "Take a picture of the page, or of one element named as for browser_click. Snapshots are cheaper and name what can be acted on; use a picture \
+        "Take a screenshot of the page, or of one element named as for browser_click. Snapshots are cheaper and name what can be acted on; use a screenshot \
 when layout, colours or images matter.",
         ActionKind::Screenshot.class(),
     )
@@ -125,7 +125,11 @@ pub async fn run(call: &Call<'_>, arguments: ScreenshotArguments) -> Result<Tool
         width: Some(image.width),
         height: Some(image.height),
         cut_off: image.omitted.map(|o| {
-            redacted!("{} pixels at the right and {} at the bottom are not in the picture", o.right, o.bottom)
+            redacted!(
+                "{} pixels at the right and {} at the bottom are not in the screenshot",
+                o.right,
+                o.bottom
+            )
         }),
         captured_at: Some(Redacted::from_safe(captured_at)),
         persisted_path: reply

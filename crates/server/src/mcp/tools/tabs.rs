@@ -88,7 +88,7 @@ pub async fn run(call: &Call<'_>, arguments: TabsArguments) -> Result<ToolReply,
             return Err(bad_arguments(NAME, "tab goes with action switch or close"));
         }
         (TabsVerb::Switch | TabsVerb::Close, None) => {
-            return Err(bad_arguments(NAME, "say which tab, such as t2; action list tells them"));
+            return Err(bad_arguments(NAME, "name the tab, such as t2; the action list shows them"));
         }
     };
     let session = call.session(arguments.session_id).await?;

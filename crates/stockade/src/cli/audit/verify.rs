@@ -12,10 +12,19 @@ use error_code::ErrorCode;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// The exit code for a log that is whole up to a tail that a crash left.
+/// The exit code for a log that is whole up to a tail that a crash left incomplete; `help::EXIT_CODES` lists it.
 const INCOMPLETE: u8 = 3;
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Exit codes:
+  0  every log is whole
+  1  something was changed, is missing or cannot be read
+  3  whole up to a tail that a crash left incomplete; the next start repairs it
+
+Examples:
+  stockade audit verify
+  stockade audit verify bundle.tar --key PUBLIC-KEY")]
 pub struct VerifyArgs {
     /// A bundle, a chain's folder or an audit folder [default: the one in the state folder]
     path: Option<PathBuf>,
@@ -61,7 +70,8 @@ pub fn run(context: &Context, args: &VerifyArgs) -> Result<Reply, Fault> {
     if args.path.is_some() && audit::chain_folders(&folder).map_err(|e| unreadable(&e))?.is_empty() {
         anchors.leave_out_other_chains(&reports);
     }
-    Ok(build_reply(&reports, &anchors, key))
+    let removed = audit::missing_chains(&folder).map_err(|e| unreadable(&e))?;
+    Ok(build_reply(&reports, &removed, &anchors, key))
 }
 
 /// The heads of an anchor file.
@@ -178,14 +188,19 @@ fn build_bundle_reply(checked: &BundleReport, key_is_known: bool) -> Reply {
         json["bad"]["message"] = json!(bad.to_string());
     }
     let problem = bad.as_ref().map(|bad| {
-        let message = format!("the bundle is not as it was made: {}", audit::sanitize(&bad.to_string()));
+        let message = format!("the bundle was changed or damaged: {}", audit::sanitize(&bad.to_string()));
         Fault::outside_sessions(ErrorCode::BundleDamaged, message)
-            .hint("Get it again from where it was made.")
+            .hint("Copy it again from the machine that made it.")
     });
     Reply::with_problem(human, json, problem)
 }
 
-fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&PublicKey>) -> Reply {
+fn build_reply(
+    reports: &[(String, Report)],
+    removed: &[String],
+    anchors: &Anchors,
+    key: Option<&PublicKey>,
+) -> Reply {
     let mut human = String::new();
     let mut json = Vec::new();
     for (name, report) in reports {
@@ -198,6 +213,12 @@ fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&Pub
             value["bad"]["message"] = json!(bad.to_string());
         }
         json.push(value);
+    }
+    for name in removed {
+        let message =
+            "the chain is not here: the signed heads of the others count it, so its folder was removed";
+        human.push_str(&format!("{BAD}BAD{BAD:#}    {name}\n       {}\n", wrap_words(message, 7)));
+        json.push(json!({ "name": name, "ok": false, "status": "bad", "bad": { "message": message } }));
     }
     let missing = anchors.missing(reports);
     for head in &missing {
@@ -222,13 +243,14 @@ fn build_reply(reports: &[(String, Report)], anchors: &Anchors, key: Option<&Pub
     if left_out > 0 {
         human.push_str(&format!("Not looked for: {left_out} anchored heads of other keys or chains.\n"));
     }
-    let bad = missing.len() + reports.iter().filter(|(_, report)| report.defect.is_some()).count();
+    let bad =
+        removed.len() + missing.len() + reports.iter().filter(|(_, report)| report.defect.is_some()).count();
     let is_whole = reports.iter().all(|(_, report)| report.ok());
     let problem = match (bad, is_whole) {
         (0, true) => None,
         (0, false) => Some(
             Fault::new(ErrorCode::AuditIncomplete, "the end of a chain was not written completely")
-                .hint("A stop in the middle of a write leaves this. The next start repairs and notes it."),
+                .hint("A crash in the middle of a write leaves this. The next start of the server repairs it and records that."),
         ),
         (bad, _) => {
             let message = format!("{bad} of {} chains are not as they were written", json.len());
@@ -338,7 +360,7 @@ mod tests {
         let reports = verify_chains(&audit, Some(&own), &anchors.heads).unwrap();
         assert_eq!(anchors.missing(&reports), [&ours, &theirs]);
 
-        let reply = build_reply(&reports, &anchors, Some(&own));
+        let reply = build_reply(&reports, &[], &anchors, Some(&own));
         assert_eq!(reply.problem.map(|fault| fault.code), Some(ErrorCode::AuditCorrupt));
         for words in ["the chain is not here", "no log of that key"] {
             assert!(reply.json.to_string().contains(words), "{words}: {}", reply.json);

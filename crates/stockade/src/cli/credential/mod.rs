@@ -162,8 +162,8 @@ impl PlaceArgs {
         ];
         let named = given.into_iter().find_map(|(kind, place)| Some((kind, place.as_deref()?)));
         named.and_then(|(kind, place)| SendIn::parse(kind, place)).ok_or_else(|| {
-            Fault::new(ErrorCode::Usage, "that is no place of a request")
-                .hint("A path such as /oauth/token, without a query; or a header's name.")
+            Fault::new(ErrorCode::Usage, "this is not a place in a request")
+                .hint("Give a path such as /oauth/token without a query, or the name of a header.")
         })
     }
 }

@@ -19,6 +19,7 @@ pub fn outline_json(outline: &CredentialOutline, places: &[NotedPlace]) -> Value
     json!({
         "origin": outline.origin.as_str(),
         "sealed": outline.is_sealed,
+        "intercept": outline.is_intercepted,
         "cookies": outline.cookies.iter().map(cookie).collect::<Vec<_>>(),
         "local_storage": outline.local_storage,
         "session_storage": outline.session_storage,
@@ -58,6 +59,13 @@ pub fn render(id: &CredentialId, outline: &CredentialOutline, places: &[NotedPla
         out.push_str(&format!(
             "{HINT}Not sealed:{HINT:#} the browser holds these secrets. A page that takes over the\n\
              browser can read them. Store it without `sealed: false` if the site allows.\n"
+        ));
+    }
+    if !outline.is_intercepted {
+        out.push_str(&format!(
+            "{HINT}Not intercepted:{HINT:#} what the browser sends is decided on inside the browser.\n\
+             A page that takes over the browser can evade that. Store it without\n\
+             `intercept: false` if the site allows.\n"
         ));
     }
     if !places.is_empty() {

@@ -119,7 +119,7 @@ fn read_choice(terminal: &mut RawTerminal, wanted: &[u8]) -> Result<u8, Fault> {
             3 | 4 | 28 => {
                 terminal.write("\r\n")?;
                 return Err(Fault::new(ErrorCode::Cancelled, "nothing was stored")
-                    .hint("Run it again when you like."));
+                    .hint("Nothing was stored. Run the command again."));
             }
             key if wanted.contains(&key) => {
                 terminal.write(&format!("{}\r\n", char::from(key)))?;

@@ -102,7 +102,7 @@ fn test_cases(policy: &Policy, cases: &[PolicyCase]) -> Result<Reply, Fault> {
             ErrorCode::ChecksFailed,
             format!("{wrong} of {total} cases are not as expected"),
         )
-        .hint("Each case says what was found; change the rules, or what the case expects.")
+        .hint("Each failed case shows the decision. Change the rules, or what the case expects.")
     });
     Ok(Reply::with_problem(human, json!({ "wrong": wrong, "cases": list }), problem))
 }

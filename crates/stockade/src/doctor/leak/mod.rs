@@ -65,11 +65,8 @@ pub struct LeakReport {
 
 /// The fault for a run that found canaries.
 fn leak_found(finds: usize) -> Fault {
-    Fault::outside_sessions(
-        ErrorCode::LeakFound,
-        format!("canaries were found in {finds} places where none may be"),
-    )
-    .hint("Sign nobody in with this build. Report the list; no value is in it.")
+    Fault::outside_sessions(ErrorCode::LeakFound, format!("planted secrets were found in {finds} places"))
+        .hint("Do not sign in with this build. Report the list below; it contains no secret.")
 }
 
 /// Runs the whole test in a minute or two; calls `progress` with the current step.
@@ -210,6 +207,7 @@ fn issue_grant(
         hosts: vec![host],
         lifetime: Some(LIFETIME),
         single_use: false,
+        access: policy::Access::Write,
     };
     let issuing = async {
         let state = State::open(&instance.state())?;

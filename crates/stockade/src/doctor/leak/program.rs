@@ -23,7 +23,7 @@ const MOST_UNREAD: usize = 64;
 /// The fault for an incomplete run, which proves nothing.
 pub fn incomplete_run(why: impl Into<String>) -> Fault {
     Fault::outside_sessions(ErrorCode::LeakUnfinished, why)
-        .hint("Nothing is proven. See `stockade doctor` and the end of the log, then try again.")
+        .hint("This run proves nothing. Look at `stockade doctor` and the end of the log, then try again.")
 }
 
 fn io_failed(doing: &str, error: &std::io::Error) -> Fault {

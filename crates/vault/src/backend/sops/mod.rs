@@ -122,7 +122,7 @@ fn identities(text: &str, what: &'static str) -> Result<Vec<Identity>, VaultErro
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     let bad = |reason: &str| VaultError::Settings { what, reason: reason.to_owned() };
     let found: Vec<Identity> = lines
-        .map(|line| line.parse().map_err(|_| bad("a line that is no age key (AGE-SECRET-KEY-1…)")))
+        .map(|line| line.parse().map_err(|_| bad("a line that is not an age key (AGE-SECRET-KEY-1…)")))
         .collect::<Result<_, _>>()?;
     if found.is_empty() { Err(bad("no age key in it")) } else { Ok(found) }
 }

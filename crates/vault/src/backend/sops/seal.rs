@@ -24,7 +24,7 @@ pub(super) struct Opened {
 
 /// Opens `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`. `place` is where it stands: a value that was moved does not open.
 pub(super) fn open(sealed: &str, key: &SecretKey, place: &str, field: &str) -> Result<Opened, Trouble> {
-    let bad = || Malformed::new(field, "this is no value that sops sealed");
+    let bad = || Malformed::new(field, "this is not a value that sops encrypted");
     let inside =
         sealed.strip_prefix("ENC[AES256_GCM,").and_then(|rest| rest.strip_suffix(']')).ok_or_else(bad)?;
     let (mut data, mut iv, mut tag, mut kind) = (None, None, None, None);
@@ -47,9 +47,9 @@ pub(super) fn open(sealed: &str, key: &SecretKey, place: &str, field: &str) -> R
     let payload = Payload { msg: &message, aad: place.as_bytes() };
     let clear = cipher
         .decrypt(&nonce, payload)
-        .map_err(|_| Trouble::Altered(Malformed::new(field, "this value does not open")))?;
+        .map_err(|_| Trouble::Altered(Malformed::new(field, "this value cannot be decrypted")))?;
     let clear = Zeroizing::new(clear);
-    let text = std::str::from_utf8(&clear).map_err(|_| Malformed::new(field, "this value is no text"))?;
+    let text = std::str::from_utf8(&clear).map_err(|_| Malformed::new(field, "this value is not text"))?;
     Ok(Opened { text: Zeroizing::new(text.to_owned()), kind: kind.ok_or_else(bad)?.to_owned() })
 }
 
@@ -60,7 +60,7 @@ impl Opened {
     }
 
     pub(super) fn into_node(self, field: &str) -> Result<SecretNode, Malformed> {
-        let bad = || Malformed::new(field, "this value is not of the type that sops wrote");
+        let bad = || Malformed::new(field, "this value does not have the type that sops wrote");
         match self.kind.as_str() {
             "str" | "time" | "bytes" => Ok(SecretNode::Text(self.text)),
             "int" => self.text.parse().map(SecretNode::Integer).map_err(|_| bad()),

@@ -14,7 +14,7 @@ pub(super) fn parse(text: &[u8]) -> Result<SecretNode, Trouble> {
     if text.len() > LARGEST_DOCUMENT {
         return Err(Malformed::new("", format!("it has more than {LARGEST_DOCUMENT} bytes")).into());
     }
-    let text = std::str::from_utf8(text).map_err(|_| Malformed::new("", "it is no text in UTF-8"))?;
+    let text = std::str::from_utf8(text).map_err(|_| Malformed::new("", "it is not UTF-8 text"))?;
     let options: Options = options! { flow_nesting_limit: DEEPEST, block_nesting_limit: DEEPEST };
     let mut events = Events(Parser::new_from_str_with_options(text, options));
     let mut document = None;

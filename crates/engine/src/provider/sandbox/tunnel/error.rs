@@ -17,15 +17,15 @@ pub enum TunnelError {
     StartFailed { phase: PhaseName, process: ProcessState, restarts_left: u32, log_tail: String },
     #[error("the browser was not ready within {} ms: phase {phase}, process {process}", waited.as_millis())]
     NotReady { waited: Duration, phase: PhaseName, process: ProcessState, log_tail: String },
-    #[error("the browser died and may not be started again")]
+    #[error("the browser crashed, and its restarts are used up")]
     RestartsUsedUp,
     #[error("the jail's bridge was lost while {doing}")]
     Lost { doing: &'static str, source: io::Error },
     #[error("the jail's bridge refused while {doing}: {status} {reason}")]
     Refused { doing: &'static str, status: u16, reason: String },
-    #[error("the jail's bridge gave an answer that makes no sense while {doing}")]
+    #[error("the jail's bridge sent an invalid answer while {doing}")]
     Garbled { doing: &'static str },
-    #[error("no token could be made")]
+    #[error("cannot create a token")]
     Token { source: TokenError },
 }
 
@@ -67,10 +67,10 @@ impl TunnelError {
                 "Run `stockade template build --display xvfb`, then open the session again."
             }
             TunnelError::StartFailed { .. } => {
-                "Run `stockade doctor`; the end of Chromium's log says what it lacked."
+                "Run `stockade doctor`. The end of Chromium's log says what is missing."
             }
             TunnelError::NotReady { .. } => {
-                "Try again; if it stays, run `stockade doctor` and give the machine or the jail more memory and CPU."
+                "Try again. If it fails again, run `stockade doctor`, and give the machine or the jail more memory and CPU."
             }
             TunnelError::RestartsUsedUp | TunnelError::Lost { .. } => {
                 "Open a new session: this one's browser is gone."

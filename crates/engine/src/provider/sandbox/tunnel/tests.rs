@@ -133,7 +133,7 @@ async fn each_failure_has_a_code_a_hint_and_what_is_known() {
         ),
         (401, refused.as_str(), "bridge_refused", "401 token_expired"),
         (418, "tea", "bridge_refused", "418 unavailable"),
-        (200, "not json", "bridge_refused", "makes no sense"),
+        (200, "not json", "bridge_refused", "an invalid answer"),
         (200, huge.as_str(), "bridge_lost", "length limit exceeded"),
     ] {
         let mut jail = jail(MAX_LIFETIME);

@@ -14,6 +14,7 @@ use engine::error::Fault;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use testkit::leak_site::canary::{Canaries, Kind, THEME};
+use testkit::leak_site::forms::FORMS;
 use testkit::leak_site::{HOST, Site};
 
 /// The largest token budget of a reply.
@@ -89,13 +90,17 @@ impl<'r> LeakScenario<'r> {
     }
 
     /// Searches the memory and files of a jail whose session has used every credential, on pages that show each value as
-    /// it is. The other pages come later: a site that takes its own secrets apart hands a browser the pieces.
+    /// it is and in every encoding that the proxy replaces. The other pages come later: a site that takes its own secrets
+    /// apart hands a browser the pieces.
     pub fn search_jail(&mut self) -> Result<(), Fault> {
         (self.progress)("the memory of the jail");
         self.open_session("off")?;
         self.load_start_page()?;
-        self.goto("/to/0")?;
-        self.call("browser_read", json!({}))?;
+        for (number, form) in FORMS.iter().enumerate().filter(|(_, form)| form.is_replaced_by_the_proxy) {
+            (self.progress)(&format!("the memory of the jail: {}", form.name));
+            self.goto(&format!("/to/{number}"))?;
+            self.call("browser_read", json!({}))?;
+        }
         let searcher = MemorySearcher::new(self.canaries)?;
         self.findings.add_memory_search(searcher.search_jails_of(self.server.process_id())?);
         self.call("browser_close_session", json!({}))?;

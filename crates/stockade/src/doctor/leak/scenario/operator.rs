@@ -80,6 +80,8 @@ impl LeakScenario<'_> {
             }
             None => self.findings.search_text(LeakCategory::Console, "a question's picture", &answer),
         }
+        // Until it is answered, the session is only read.
+        self.run_command(&["deny", &question, "--password-stdin"], false)?;
         Ok(())
     }
 

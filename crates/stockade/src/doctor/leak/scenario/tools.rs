@@ -49,7 +49,8 @@ impl LeakScenario<'_> {
             self.call(tool, arguments)?;
             self.call("browser_read", json!({}))?;
         }
-        for path in ["/form/0", "/popup", "/form/0"] {
+        // Of a page that spells secrets out no reply is given.
+        for path in ["/tools", "/tools?again", "/tools"] {
             self.goto(path)?;
         }
         for tool in ["browser_back", "browser_back", "browser_forward", "browser_reload"] {

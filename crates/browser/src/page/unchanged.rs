@@ -1,0 +1,98 @@
+//! Recognizes a page that has not changed since it was read, so that it is not read again.
+//!
+//! A script sees changes of the DOM, but none of style sheets, media queries, states or layout. Chromium counts how often it
+//! computes styles and layouts. If neither count has changed since the page was read, and the script sees no other change,
+//! the page is the same. Counts are taken before and after a reading: a page that changed in between is read again.
+
+use super::ScriptCallError;
+use crate::{
+    browser::Browser,
+    cdp::{CallError, Id, SessionId, protocol as p},
+    deadline::Deadline,
+    script::ScriptFunction,
+    snapshot::{FrameSnapshot, RenderCounts, UnchangedPage},
+};
+use serde::Deserialize;
+
+/// What the script says about changes.
+#[derive(Deserialize)]
+struct ProbeReply {
+    state: Option<String>,
+}
+
+/// A reading that is about to be made.
+pub(crate) struct ReadingStamp {
+    session: SessionId,
+    world: Id,
+    links: bool,
+    limits: String,
+    counts: RenderCounts,
+}
+
+pub(crate) enum Probed {
+    Unchanged(Box<FrameSnapshot>),
+    /// None if the page cannot be recognized later.
+    Changed(Option<ReadingStamp>),
+}
+
+impl Browser {
+    /// Whether the page of this only frame is as it was when it was last read.
+    pub(crate) async fn probe_unchanged(
+        &self,
+        frame: &str,
+        links: bool,
+        deadline: Deadline,
+    ) -> Result<Probed, ScriptCallError> {
+        let Some((session, world)) = self.script_world(frame, deadline).await? else {
+            return Ok(Probed::Changed(None));
+        };
+        let limits = serde_json::to_string(&self.text_cutter().script_limits()).unwrap_or_default();
+        // The probe brings styles and layout up to date. Counts that were taken before it would miss what is pending, so one
+        // is awaited after the other.
+        let ProbeReply { state } =
+            self.call_script(frame, ScriptFunction::ProbeChanges, &(), deadline).await?;
+        let counts = self.render_counts(&session, deadline).await?;
+        let last = self.snapshots().unchanged(&session, &world.unique, links, &limits);
+        if let Some(last) = last
+            && Some(last.counts) == counts
+            && state.is_some()
+            && last.snapshot.state == state
+        {
+            return Ok(Probed::Unchanged(Box::new(last.snapshot)));
+        }
+        let stamp = |counts| ReadingStamp { session, world: world.unique, links, limits, counts };
+        Ok(Probed::Changed(counts.map(stamp)))
+    }
+
+    /// Remembers a reading, if nothing changed while it was made.
+    pub(crate) async fn remember_reading(
+        &self,
+        stamp: ReadingStamp,
+        snapshot: &FrameSnapshot,
+        deadline: Deadline,
+    ) -> Result<(), ScriptCallError> {
+        let after = self.render_counts(&stamp.session, deadline).await?;
+        let is_same = after == Some(stamp.counts) && snapshot.state.is_some() && !snapshot.animating;
+        let ReadingStamp { session, world, links, limits, counts } = stamp;
+        let snapshot = snapshot.clone();
+        let page = is_same.then_some(UnchangedPage { session, world, links, limits, counts, snapshot });
+        self.snapshots().set_unchanged(page);
+        Ok(())
+    }
+
+    /// None if Chromium does not count.
+    async fn render_counts(
+        &self,
+        session: &SessionId,
+        deadline: Deadline,
+    ) -> Result<Option<RenderCounts>, ScriptCallError> {
+        let metrics = match self.connection.call(Some(session), &p::GetMetrics {}, deadline.at).await {
+            Ok(reply) => reply.metrics,
+            Err(CallError::Refused { .. } | CallError::Detached { .. }) => return Ok(None),
+            Err(error) => return Err(ScriptCallError::Failed(deadline.error(error))),
+        };
+        let value = |name: &str| metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value);
+        let counts = value("RecalcStyleCount").zip(value("LayoutCount"));
+        Ok(counts.map(|(styles, layouts)| RenderCounts { styles, layouts }))
+    }
+}

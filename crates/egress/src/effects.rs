@@ -1,0 +1,66 @@
+//! The gate's part in the proxy: requests of intercepted origins that may change something wait for its decision.
+
+use audit::PermittedEffect;
+use error_code::ErrorCode;
+use policy::{EffectRequest, RequestHead};
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Decides on requests of intercepted origins before they leave. The engine implements it, for one session.
+pub trait EffectGate: fmt::Debug + Send + Sync {
+    /// Whether a request has to be decided on. Cheap; asked for every request of an intercepted origin, and for every
+    /// message that a page sends over a WebSocket.
+    fn concerns(&self, head: &RequestHead<'_>) -> bool;
+
+    /// Decides, and records the decision. It may take as long as a person needs to answer. Dropping the future withdraws
+    /// the question: the page, or the connection, has gone away.
+    fn decide(&self, request: EffectRequest) -> EffectDecided;
+
+    /// A concerned request was refused before it could be decided on: a bound was reached, or its body did not arrive
+    /// or cannot be read. It is on the ledger; the gate tells the agent.
+    fn refused_undecided(&self, head: &RequestHead<'_>, code: &'static str) {
+        let _ = (head, code);
+    }
+}
+
+pub type EffectDecided = Pin<Box<dyn Future<Output = Result<Cleared, EffectRefused>> + Send>>;
+
+/// What the gate says of a request.
+#[expect(clippy::large_enum_variant, reason = "made once for a request, and taken apart at once")]
+pub enum Cleared {
+    /// It changes nothing.
+    Read,
+    /// Exactly these bytes may leave; the outcome is recorded with it.
+    Effect(PermittedEffect),
+    /// A navigation of a tab that waits for an answer. The proxy keeps the request and answers 204, so that the tab keeps
+    /// its page: Chromium lets nobody read a page that is being left. Once it is released, the tab is navigated to the
+    /// same address, and the kept request leaves in place of that navigation.
+    Deferred(NavigationTicket),
+}
+
+/// Names a navigation that the proxy keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NavigationTicket(u64);
+
+impl NavigationTicket {
+    /// A ticket that no other navigation has. Later ones are larger.
+    pub fn next() -> NavigationTicket {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        NavigationTicket(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A request that must not leave, and why. The page sees a failed request; the agent gets the reason from the gate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectRefused {
+    /// The name of an error code, for the ledger.
+    pub code: &'static str,
+}
+
+impl From<&ErrorCode> for EffectRefused {
+    fn from(code: &ErrorCode) -> EffectRefused {
+        EffectRefused { code: code.name() }
+    }
+}

@@ -1,0 +1,318 @@
+//! GET and HEAD: harmless, except for those that are consequential by their address or by the link that was clicked.
+
+use super::address::{self, Path};
+use super::fields;
+use super::label;
+use super::name::{self, Verdict};
+use super::terms::*;
+use crate::effect::decode::pairs;
+use crate::effect::{CausingAction, RequestHead};
+use crate::rules::address::decode;
+use crate::{Action, EffectClass};
+
+/// More words than a control has: the title of an article.
+const MOST_WORDS: usize = 4;
+
+/// The class of a GET, or `None` for the common case. Most addresses have no word that matters and are done after one
+/// pass over their bytes.
+pub(super) fn judge(head: &RequestHead<'_>, cause: Option<&CausingAction>) -> Option<(EffectClass, String)> {
+    let (path, query) = address::split(head.url);
+    if is_static(head, path) {
+        return None;
+    }
+    let by_address = if may_trigger(path) || may_trigger(query) { by_address(head, query) } else { None };
+    by_address.or_else(|| by_cause(head, path, query, cause?))
+}
+
+/// Parts of a page are fetched by the hundred.
+fn is_static(head: &RequestHead<'_>, path: &str) -> bool {
+    const PARTS: [&str; 9] =
+        ["style", "script", "font", "audio", "video", "track", "manifest", "worker", "serviceworker"];
+    const FILES: [&str; 24] = [
+        "js", "css", "svg", "png", "jpg", "jpeg", "gif", "webp", "avif", "ico", "woff", "woff2", "ttf",
+        "map", "mjs", "mp4", "webm", "mp3", "wasm", "otf", "eot", "pdf", "txt", "wav",
+    ];
+    let last = path.rsplit('/').next().unwrap_or_default();
+    let extension = last.rsplit_once('.').map_or("", |(_, extension)| extension);
+    PARTS.contains(&head.destination) || FILES.iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+/// Whether a text has a word that can be consequential, or one that has to be decoded first. Allocates nothing.
+fn may_trigger(text: &str) -> bool {
+    let mut buffer = [0_u8; 24];
+    let mut length = 0;
+    let mut before = 0_u8;
+    for &byte in text.as_bytes().iter().chain(b"/") {
+        if byte == b'%' || !byte.is_ascii() {
+            return true;
+        }
+        let rises = byte.is_ascii_uppercase() && before.is_ascii_lowercase();
+        let ends = !byte.is_ascii_alphabetic();
+        if (ends || rises) && length > 0 {
+            if is_trigger(&buffer[..length.min(buffer.len())]) {
+                return true;
+            }
+            length = 0;
+        }
+        if !ends {
+            if let Some(slot) = buffer.get_mut(length) {
+                *slot = byte.to_ascii_lowercase();
+            }
+            length += 1;
+        }
+        before = byte;
+    }
+    false
+}
+
+fn is_trigger(word: &[u8]) -> bool {
+    let Ok(word) = std::str::from_utf8(word) else { return true };
+    word.len() > 1
+        && (uses_of(word) & TRIGGERS != 0
+            || ["delete", "remove", "destroy", "erase", "purge", "revoke"].iter().any(|verb| word.contains(verb))
+            // Parts of words that are joined: `opt-out`, `ta-bort`, `two-factor`, and the kind of a GraphQL operation.
+            || matches!(word, "mutation" | "bort" | "download" | "authorize" | "authorise" | "sql"))
+}
+
+fn by_address(head: &RequestHead<'_>, query: &str) -> Option<(EffectClass, String)> {
+    let path = Path::of(head.url);
+    if is_documentation(&path) {
+        return None;
+    }
+    if !path.operations.is_empty()
+        || path
+            .segments
+            .last()
+            .is_some_and(|last| last.words.iter().any(|word| word.text == "graphql" || word.text == "gql"))
+    {
+        return by_graphql(query);
+    }
+    by_query(&path, query).or_else(|| by_path(&path, query))
+}
+
+fn is_documentation(path: &Path) -> bool {
+    let is_title = |segment: &address::Segment| segment.words.len() > MOST_WORDS;
+    let last = path.segments.iter().rev().find(|segment| !segment.is_id);
+    let is_docs = path.segments.iter().take(3).any(|segment| segment.words.len() <= 2 && segment.any(DOCS));
+    is_docs || last.is_some_and(is_title) || path.any(ORDINARY) || path.any(TELEMETRY)
+}
+
+fn by_graphql(query: &str) -> Option<(EffectClass, String)> {
+    let is_mutation =
+        pairs(query).any(|(name, value)| name == "query" && value.trim_start().starts_with("mutation"));
+    is_mutation.then(|| (EffectClass::Destroy, "mutation by GET".to_owned()))
+}
+
+fn by_query(path: &Path, query: &str) -> Option<(EffectClass, String)> {
+    const TERMS: [&str; 10] =
+        ["q", "query", "search", "s", "k", "term", "keyword", "keywords", "text", "filter"];
+    let mut found = None;
+    for (name, value) in pairs(query).take(60) {
+        let name = decode(&name).into_owned();
+        if TERMS.contains(&name.as_str()) {
+            continue;
+        }
+        if fields::is_strict_name(&name) || name == "mode" {
+            if let Some(Verdict::Consequential(class)) = fields::judge_operation(&name, &value) {
+                found = found.or(Some((class, name)));
+                continue;
+            }
+            continue;
+        }
+        let past = name.ends_with("ed") || name.ends_with("eted");
+        if fields::is_destroying_name(&name) && fields::is_truthy(&value) && !past {
+            found = found.or(Some((EffectClass::Destroy, name)));
+        } else if name == "export" && fields::is_truthy(&value) && !value.is_empty() {
+            found = found.or(Some((EffectClass::Power, name)));
+        }
+    }
+    let names_client = || pairs(query).any(|(name, _)| name == "client_id");
+    let authorizes = path
+        .segments
+        .iter()
+        .flat_map(|segment| &segment.words)
+        .any(|word| matches!(word.text.as_str(), "authorize" | "authorise" | "authorization" | "oauth"));
+    if found.is_none() && authorizes && names_client() {
+        found = Some((EffectClass::Power, "client_id".to_owned()));
+    }
+    found
+}
+
+fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
+    let mut named = path.named();
+    let (last, _) = named.next()?;
+    let before = named.next().map(|(segment, _)| segment);
+    let has_id = path.segments.iter().any(|segment| segment.is_id) || query.contains('=');
+    for (at, segment) in [Some(last), before].into_iter().flatten().enumerate() {
+        let core: Vec<&Word> =
+            segment.words.iter().filter(|word| !word.is(FILLER) || word.is(DESTROY | EXECUTE)).collect();
+        let (Some(first), Some(end)) = (core.first(), core.last()) else { continue };
+        let said = || segment.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ");
+        // Without anything to do it to, it is the title of an article or product.
+        if segment.words.len() >= 3 && !has_id {
+            continue;
+        }
+        // A verb one segment before the last has its object there: `/delete/draft-3`.
+        if at == 1 && !(segment.words.len() == 1 && first.is(DESTROY) && last.words.len() <= 2) {
+            continue;
+        }
+        if (first.is(DESTROY) || end.is(DESTROY)) && !segment.any(ORDINARY | NESTED) {
+            let owner = before.filter(|_| at == 0).map(|it| it.words.clone()).unwrap_or_default();
+            let class = match name::judge(&segment.words, &owner) {
+                Some(Verdict::Consequential(class)) => class,
+                Some(Verdict::Read | Verdict::Ordinary | Verdict::Telemetry) => continue,
+                None => EffectClass::Destroy,
+            };
+            return Some((class, said()));
+        }
+        if at == 0
+            && end.is(EXECUTE)
+            && (has_id
+                || !path.any(STEP)
+                    && !path.segments.iter().any(|it| {
+                        it.words
+                            .iter()
+                            .any(|word| matches!(word.text.as_str(), "checkout" | "order" | "orders"))
+                    }))
+        {
+            let noun = |uses: u32| segment.any(uses) || before.is_some_and(|it| it.any(uses));
+            let class = if noun(PAY | PAY_NOUN) {
+                Some(EffectClass::Pay)
+            } else if noun(POWER_NOUN | POWER) {
+                Some(EffectClass::Power)
+            } else if noun(SEND) {
+                Some(EffectClass::Send)
+            } else {
+                None
+            };
+            if let Some(class) = class {
+                return Some((class, said()));
+            }
+        }
+        if at > 0 {
+            continue;
+        }
+        // `/mail/forward?msg=5&to=ada@example.org`
+        if segment.any(SEND) && super::super::decode::pairs(query).any(|(_, value)| value.contains('@')) {
+            return Some((EffectClass::Send, said()));
+        }
+        if (first.is(WEAK | CANCEL | CLOSING) || end.is(WEAK | CANCEL | CLOSING))
+            && let Some(Verdict::Consequential(class)) =
+                name::judge(&segment.words, &before.map(|it| it.words.clone()).unwrap_or_default())
+        {
+            return Some((class, said()));
+        }
+        let is_sent =
+            end.text == "send" || end.text == "publish" || end.text == "deploy" || end.text == "broadcast";
+        if is_sent && has_id && before.is_some() {
+            return Some((EffectClass::Send, said()));
+        }
+        if exports(&segment.words, &core) {
+            return Some((EffectClass::Power, said()));
+        }
+        let promotes = matches!(end.text.as_str(), "promote" | "impersonate" | "makeadmin")
+            || first.text == "impersonate";
+        if promotes && has_id || end.text == "admin" && first.text == "make" {
+            return Some((EffectClass::Power, said()));
+        }
+    }
+    None
+}
+
+fn exports(all: &[Word], core: &[&Word]) -> bool {
+    const DATA: [&str; 16] = [
+        "data",
+        "archive",
+        "backup",
+        "contacts",
+        "csv",
+        "all",
+        "database",
+        "records",
+        "users",
+        "customers",
+        "everything",
+        "takeout",
+        "mailbox",
+        "history",
+        "xlsx",
+        "account",
+    ];
+    let is_export = |word: &&Word| {
+        matches!(
+            word.text.as_str(),
+            "export" | "takeout" | "dump" | "exportar" | "exporter" | "exportieren" | "esporta" | "eksport"
+        )
+    };
+    let ends = core.first().is_some_and(is_export)
+        || core.last().is_some_and(is_export)
+        || all.first().is_some_and(|word| is_export(&word));
+    let downloads = all.iter().any(|word| word.text == "download")
+        && all.iter().any(|word| DATA.contains(&word.text.as_str()));
+    ends || downloads
+}
+
+/// A link or button that says "Delete" and leads to one thing.
+fn by_cause(
+    head: &RequestHead<'_>,
+    path: &str,
+    query: &str,
+    cause: &CausingAction,
+) -> Option<(EffectClass, String)> {
+    if !cause.is_recent
+        || !matches!(cause.action, Action::Click(_) | Action::Press(_) | Action::Dialog(_) | Action::Drag(_))
+    {
+        return None;
+    }
+    if !matches!(head.destination, "document" | "iframe" | "empty" | "") {
+        return None;
+    }
+    let element = cause.facts.target.as_ref();
+    let href = element.and_then(|element| element.href.as_deref());
+    let is_href = href.is_some_and(|href| same_address(href, head.url));
+    let is_page = same_address(&cause.facts.page_url, head.url);
+    if label::exports(cause) && (is_href || is_data_file(path)) && !is_page {
+        return Some((EffectClass::Power, "label".to_owned()));
+    }
+    if !label::is_plainly_destroying(cause) || is_page {
+        return None;
+    }
+    let path_words = Path::of(head.url);
+    if path_words.any(ORDINARY | TELEMETRY) || is_documentation(&path_words) {
+        return None;
+    }
+    let form = element.and_then(|element| element.form.as_ref());
+    let is_form = form.is_some_and(|form| form.method == "get" && same_path(&form.action, head.url));
+    let posts = form.is_some_and(|form| form.method == "post");
+    let has_real_link =
+        href.is_some_and(|href| href.starts_with("http") && !same_address(href, &cause.facts.page_url));
+    let counts = is_href || is_form || !posts && !has_real_link && is_about_one_thing(&path_words, query);
+    counts.then(|| (EffectClass::Destroy, "label".to_owned()))
+}
+
+fn is_data_file(path: &str) -> bool {
+    const DATA: [&str; 11] = ["csv", "xlsx", "xls", "zip", "json", "vcf", "ics", "sql", "gz", "tar", "xml"];
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    DATA.iter().any(|known| extension.eq_ignore_ascii_case(known))
+}
+
+/// `/i/3/x?k=1`, but neither `/items`, the list that is loaded again, nor `/items/3`, the thing that is shown.
+fn is_about_one_thing(path: &Path, query: &str) -> bool {
+    let last_is_id = path.segments.last().is_none_or(|segment| segment.is_id);
+    let names_thing = path.segments.iter().any(|segment| segment.is_id)
+        || pairs(query).any(|(name, value)| name.to_ascii_lowercase().ends_with("id") && !value.is_empty());
+    let is_list = path.named().next().is_none_or(|(last, _)| {
+        last.any(READ) || last.words.last().is_some_and(|word| word.text.ends_with('s'))
+    });
+    names_thing && !is_list && (!query.is_empty() || !last_is_id)
+}
+
+fn same_address(one: &str, other: &str) -> bool {
+    let bare = |address: &str| address.split('#').next().unwrap_or_default().trim_end_matches('/').to_owned();
+    !one.is_empty() && bare(one) == bare(other)
+}
+
+fn same_path(one: &str, other: &str) -> bool {
+    let bare = |address: &str| address.split(['#', '?']).next().unwrap_or_default().to_owned();
+    bare(one) == bare(other)
+}

@@ -1,0 +1,288 @@
+//! Judges what the agent acted on before a request: labels, glyphs, typed lines, keys.
+
+use super::name::{self, Verdict};
+use super::terms::*;
+use crate::lexicon::{Meaning, Meanings, normalize};
+use crate::rules::wording;
+use crate::{Action, CausingAction, EffectClass, ElementFacts, Key};
+
+/// A longer text is content, not a label.
+const LONGEST_LABEL: usize = 60;
+const CHOICES: [&str; 8] =
+    ["checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio", "slider", "combobox"];
+const CONTENT: [&str; 9] =
+    ["row", "listitem", "cell", "gridcell", "heading", "article", "paragraph", "treeitem", "textbox"];
+const DESTROYING_GLYPHS: [char; 12] = ['×', '✕', '✖', '✗', '✘', '❌', '🗑', '⌫', '␡', '🚮', '╳', '⨯'];
+const SENDING_GLYPHS: [char; 8] = ['➤', '✈', '📤', '➢', '📨', '🛩', '⮞', '🛫'];
+/// Words that lead to the next step of a form.
+const CONTINUING: [&str; 48] = [
+    "continue",
+    "proceed",
+    "next",
+    "back",
+    "go to",
+    "weiter",
+    "zurück",
+    "suivant",
+    "continuer",
+    "continuar",
+    "siguiente",
+    "avanti",
+    "continua",
+    "volgende",
+    "doorgaan",
+    "verder",
+    "dalej",
+    "przejdź",
+    "ileri",
+    "devam",
+    "tiếp",
+    "další",
+    "pokračovat",
+    "lanjut",
+    "다음",
+    "계속",
+    "下一步",
+    "继续",
+    "次へ",
+    "進む",
+    "далее",
+    "продолжить",
+    "перейти",
+    "далі",
+    "tovább",
+    "التالي",
+    "متابعة",
+    "nästa",
+    "fortsätt",
+    "επόμενο",
+    "συνέχεια",
+    "הבא",
+    "המשך",
+    "अगला",
+    "ถัดไป",
+    "prosegui",
+    "add payment",
+    "view",
+];
+const INVITING: [&str; 26] = [
+    "invite",
+    "einladen",
+    "招待",
+    "邀请",
+    "邀請",
+    "convidar",
+    "invitar",
+    "inviter",
+    "пригласить",
+    "invita",
+    "uitnodigen",
+    "zaproś",
+    "davet et",
+    "دعوت",
+    "mời",
+    "pozvat",
+    "undang",
+    "초대",
+    "запросити",
+    "meghív",
+    "دعوة",
+    "bjud in",
+    "πρόσκληση",
+    "הזמן",
+    "आमंत्रित",
+    "เชิญ",
+];
+/// The class that the acted element speaks of, and its label.
+pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
+    if !cause.is_recent {
+        return None;
+    }
+    let facts = &cause.facts;
+    let target = facts.target.as_ref();
+    match &cause.action {
+        Action::Click(_) => target.and_then(of_control),
+        Action::Press(press) => {
+            let element = target?;
+            match press.chord.key {
+                Key::Named(key)
+                    if matches!(key.name, "Delete" | "Backspace")
+                        && !element.editable
+                        && element.tag != "input" =>
+                {
+                    Some((EffectClass::Destroy, format!("key {}", key.name)))
+                }
+                Key::Named(key) if key.name == "Enter" => entered(element).or_else(|| of_control(element)),
+                _ if press.chord.activates() => of_control(element),
+                _ => None,
+            }
+        }
+        Action::Type(typing) if typing.submit || typing.text.contains(['\n', '\r']) => {
+            target.and_then(entered)
+        }
+        Action::Check(check) => {
+            let element = target?;
+            let meanings = Meanings::of(&element.name);
+            let is_power = meanings.has(Meaning::Admin) && check.checked
+                || meanings.has(Meaning::Second) && !check.checked;
+            let pays = check.checked && super::phrases::judge(&element.name) == Some(EffectClass::Pay);
+            let class = if is_power { Some(EffectClass::Power) } else { pays.then_some(EffectClass::Pay) };
+            class.map(|class| (class, element.name.clone()))
+        }
+        Action::Select(_) => facts.options.iter().find_map(|option| {
+            let class = of_text(&option.label).filter(|class| *class != EffectClass::Send);
+            let is_admin = Meanings::of(&option.label).has(Meaning::Admin);
+            let class = class.or(is_admin.then_some(EffectClass::Power));
+            class.map(|class| (class, option.label.clone()))
+        }),
+        Action::Drag(_) => facts.to.as_ref().and_then(of_control),
+        Action::Dialog(answer) if answer.accept => {
+            let dialog = facts.dialog.as_ref()?;
+            of_meanings(&dialog.message).map(|class| (class, dialog.message.clone()))
+        }
+        _ => None,
+    }
+}
+
+/// Whether the label of a control is little more than a word that destroys.
+pub(super) fn is_plainly_destroying(cause: &CausingAction) -> bool {
+    judge(cause).is_some_and(|(class, label)| {
+        matches!(class, EffectClass::Destroy | EffectClass::Account) && label.split_whitespace().count() <= 3
+    })
+}
+
+/// Whether what was acted on exports something.
+pub(super) fn exports(cause: &CausingAction) -> bool {
+    let Some(element) = cause.facts.target.as_ref().filter(|_| cause.is_recent) else { return false };
+    let meanings = Meanings::of(label_of(element));
+    matches!(cause.action, Action::Click(_) | Action::Press(_)) && meanings.has(Meaning::Export)
+}
+
+/// Whether a label leads to the till rather than paying there.
+pub(super) fn is_checkout(label: &str) -> bool {
+    const TILLS: [&str; 12] = [
+        "checkout",
+        "check out",
+        "kasse",
+        "kassan",
+        "caja",
+        "cassa",
+        "caisse",
+        "afrekenen",
+        "结账",
+        "結帳",
+        "レジ",
+        "kassalle",
+    ];
+    let text = normalize(label);
+    TILLS.iter().any(|word| text.contains(word))
+}
+
+fn label_of(element: &ElementFacts) -> &str {
+    if element.name.is_empty() { &element.text } else { &element.name }
+}
+
+fn of_control(element: &ElementFacts) -> Option<(EffectClass, String)> {
+    let role = element.role.as_str();
+    if CHOICES.contains(&role) || CONTENT.contains(&role) && element.href.is_none() {
+        return None;
+    }
+    let labels = [&element.name, &element.text];
+    let found = labels.into_iter().filter_map(|label| of_text(label).map(|class| (class, label.clone())));
+    found.max_by_key(|(class, _)| class.severity())
+}
+
+/// Enter in a field presses the button of its form; in a field for messages it sends.
+fn entered(element: &ElementFacts) -> Option<(EffectClass, String)> {
+    let button = element.form.as_ref().and_then(|form| form.button.as_ref());
+    let pressed = button.and_then(|button| {
+        let label = button.label();
+        of_text(&label).map(|class| (class, label))
+    });
+    pressed.or_else(|| wording::is_chat(&element.name).then(|| (EffectClass::Send, element.name.clone())))
+}
+
+fn of_text(label: &str) -> Option<EffectClass> {
+    let label = label.trim();
+    if label.is_empty() || label.chars().count() > LONGEST_LABEL {
+        return None;
+    }
+    if label.chars().count() <= 3 {
+        if label.contains(DESTROYING_GLYPHS) {
+            return Some(EffectClass::Destroy);
+        }
+        if label.contains(SENDING_GLYPHS) {
+            return Some(EffectClass::Send);
+        }
+    }
+    of_meanings(label)
+}
+
+/// The strictest of the meanings, without those that only lead to a next step.
+fn of_meanings(label: &str) -> Option<EffectClass> {
+    let text = normalize(label);
+    let meanings = Meanings::of(label);
+    let is_trivial = wording::is_trivial(label, &meanings);
+    let continues = CONTINUING.iter().any(|word| text.starts_with(word));
+    let found = wording::risky(&meanings).filter_map(|(rule, _)| {
+        let class = match rule.name {
+            "words.pay" => EffectClass::Pay,
+            "words.account" => EffectClass::Account,
+            "words.destroy" => EffectClass::Destroy,
+            "words.send" => EffectClass::Send,
+            _ => EffectClass::Power,
+        };
+        let is_step = continues && class == EffectClass::Pay;
+        let is_minor = is_trivial && matches!(rule.name, "words.destroy" | "words.login");
+        let is_own = text.starts_with("send me ") && class == EffectClass::Send;
+        (!is_step && !is_minor && !is_own).then_some(class)
+    });
+    let invites = INVITING.iter().any(|word| text.contains(word)).then_some(EffectClass::Power);
+    let owns = text.contains("ownership").then_some(EffectClass::Power);
+    if owns.is_some() {
+        return owns;
+    }
+    let said = super::phrases::judge(label).filter(|class| {
+        let is_minor = is_trivial && matches!(class, EffectClass::Destroy | EffectClass::Power);
+        let is_step = continues && *class == EffectClass::Pay;
+        let is_own = text.starts_with("send me ") && *class == EffectClass::Send;
+        !is_minor && !is_step && !is_own
+    });
+    let named = by_name(label).filter(|class| !(is_trivial || continues && *class == EffectClass::Pay));
+    found.chain(invites).chain(said).chain(named).max_by_key(|class| class.severity())
+}
+
+/// What a short label says when it is read like the name of an operation: "Make a donation", "Set IAM policy".
+fn by_name(label: &str) -> Option<EffectClass> {
+    const MOST_WORDS: usize = 5;
+    // These open a form or a page more often than they do something.
+    const OPENING: [&str; 6] = ["open", "new", "add", "start", "build", "register"];
+    // With a price: a product that is shown or kept for later, or a filter.
+    const SHOWING: [&str; 12] = [
+        "add", "view", "show", "from", "under", "over", "filter", "save", "edit", "up", "compare", "details",
+    ];
+    let found = words(label);
+    let (first, last) = (found.first()?, found.last()?);
+    let is_shown = SHOWING.contains(&first.text.as_str()) || found.iter().any(|word| word.is(ORDINARY));
+    if has_price(label) && found.len() >= 2 && first.text.chars().all(char::is_alphabetic) && !is_shown {
+        return Some(EffectClass::Pay);
+    }
+    let acts = DESTROY | PAY | POWER | MAKE | CHANGE | EXECUTE | CANCEL | CLOSING;
+    let is_verb = first.is(acts) || last.is(acts);
+    if found.len() < 2 || found.len() > MOST_WORDS || !is_verb || OPENING.contains(&first.text.as_str()) {
+        return None;
+    }
+    match name::judge(&found, &[]) {
+        Some(Verdict::Consequential(class)) if class != EffectClass::Send => Some(class),
+        _ => None,
+    }
+}
+
+/// "Confirm ride for €14", "Bestätigen (12,50 EUR)".
+fn has_price(label: &str) -> bool {
+    const SIGNS: [char; 13] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₴', '₪', '฿', '₫', '￥'];
+    const CODES: [&str; 14] =
+        ["EUR", "USD", "GBP", "SEK", "NOK", "DKK", "CHF", "PLN", "CZK", "JPY", "kr", "zł", "Kč", "Ft"];
+    let has_code = || label.split(|c: char| !c.is_alphabetic()).any(|word| CODES.contains(&word));
+    label.contains(|c: char| c.is_ascii_digit()) && (label.contains(SIGNS) || has_code())
+}

@@ -1,0 +1,104 @@
+//! A request as the proxy holds it, and the agent's action before it.
+
+use crate::{Action, Facts};
+use bytes::Bytes;
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// What tells whether a request has to be decided on, before its body is read.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestHead<'a> {
+    pub transport: EffectTransport,
+    pub method: &'a str,
+    /// Scheme, host, port, path and query, as the browser wrote them.
+    pub url: &'a str,
+    pub content_type: &'a str,
+    /// `Sec-Fetch-Dest`: `document`, `empty`, `image`…; empty if the browser did not say.
+    pub destination: &'a str,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EffectTransport {
+    Http,
+    /// One message on an open WebSocket; `url` is that of its handshake.
+    WebSocket,
+}
+
+/// A whole request as the browser sent it: with placeholders in place of secrets.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EffectRequest {
+    pub transport: EffectTransport,
+    /// In capitals; `MESSAGE` for a WebSocket message.
+    pub method: String,
+    pub url: String,
+    pub content_type: String,
+    pub destination: String,
+    /// Complete.
+    pub body: Bytes,
+}
+
+impl EffectRequest {
+    pub fn head(&self) -> RequestHead<'_> {
+        RequestHead {
+            transport: self.transport,
+            method: &self.method,
+            url: &self.url,
+            content_type: &self.content_type,
+            destination: &self.destination,
+        }
+    }
+
+    /// Identifies exactly these bytes. Lengths are part of it, so no two requests have the same parts in other places.
+    pub fn digest(&self) -> EffectDigest {
+        let mut hash = Sha256::new();
+        for part in [self.method.as_bytes(), self.url.as_bytes(), self.content_type.as_bytes(), &self.body] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part);
+        }
+        EffectDigest(hash.finalize().into())
+    }
+}
+
+/// Bodies are content that people typed.
+impl fmt::Debug for EffectRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let EffectRequest { transport, method, url, content_type, destination, body } = self;
+        f.debug_struct("EffectRequest")
+            .field("transport", transport)
+            .field("method", method)
+            .field("url", url)
+            .field("content_type", content_type)
+            .field("destination", destination)
+            .field("body_bytes", &body.len())
+            .finish()
+    }
+}
+
+/// SHA-256 over method, address, content type and body.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct EffectDigest([u8; 32]);
+
+impl fmt::Display for EffectDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for EffectDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+redact::declare_safe_text!(EffectDigest);
+
+/// The agent's latest acting call when a request began: what was acted on is a signal of what the request is for.
+#[derive(Clone, Debug)]
+pub struct CausingAction {
+    /// The number of the action in its session.
+    pub number: u32,
+    pub action: Action,
+    pub facts: Facts,
+    /// The action was under way, or had ended only moments before. Later requests are the page's own.
+    pub is_recent: bool,
+}
