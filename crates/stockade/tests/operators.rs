@@ -419,3 +419,27 @@ fn no_file_environment_or_argument_holds_an_operator_credential() {
         }
     }
 }
+
+/// `docker exec` and `nsenter` start programs like this. The kernel then has no id for their terminal session.
+#[test]
+fn a_server_and_a_command_whose_terminal_session_is_outside_their_pid_namespace_work() {
+    let home = Home::new("");
+    home.set_password();
+    let plain = home.command(&[]);
+    let words: Vec<_> = std::iter::once(plain.get_program()).chain(plain.get_args()).collect();
+    let program = words.join(std::ffi::OsStr::new(" "));
+    let line = format!(
+        "STOCKADE serve --listen 127.0.0.1:0 >/dev/null 2>&1 & \
+         until echo '{PASSWORD}' | STOCKADE approvals --password-stdin; do sleep 0.2; done; STOCKADE operator logout"
+    );
+    let mut command = std::process::Command::new("timeout");
+    command.args(["60", "unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]);
+    if common::machine::uid() != 0 {
+        command.arg("--map-root-user");
+    }
+    command.args(["sh", "-c", &line.replace("STOCKADE", program.to_str().unwrap())]);
+    command.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    let done = command.output().unwrap();
+    let shown = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success() && shown.contains("had no login in this terminal"), "{done:?}");
+}

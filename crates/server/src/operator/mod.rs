@@ -10,7 +10,7 @@ mod webhook_notifier;
 
 pub use operator_auth::{FAILED_LOGIN_DELAY, LoginChannel, OperatorAuth, record_operator_event};
 pub use password::Password;
-pub use terminal_logins::{TERMINAL_LOGIN_LIFETIME, TerminalLogins, TerminalSession};
+pub use terminal_logins::{TERMINAL_LOGIN_LIFETIME, TerminalLogins, TerminalSession, terminal_session};
 pub use webhook_notifier::WebhookNotifier;
 
 use engine::error::Fault;

@@ -22,6 +22,13 @@ const RANDOM_CHARS: usize = 43;
 /// The id of a terminal session (`getsid`), as the kernel says it of the process at the other end of the socket.
 pub type TerminalSession = i32;
 
+/// The terminal session of a process, or of this one. `None` for a session whose leader is outside this PID namespace
+/// (a process that `docker exec` or `nsenter` brought in): the kernel calls all of those 0, so they are not told apart.
+pub fn terminal_session(pid: Option<i32>) -> Option<TerminalSession> {
+    let session = nix::unistd::getsid(pid.map(nix::unistd::Pid::from_raw)).ok()?.as_raw();
+    (session > 0).then_some(session)
+}
+
 /// Cheap to clone; all clones share the logins. They end with the server.
 #[derive(Clone, Default)]
 pub struct TerminalLogins(Arc<Mutex<HashMap<[u8; 32], TerminalLogin>>>);

@@ -4,7 +4,7 @@ use crate::cli::approval_card::{render_card, render_decided, text_field};
 use crate::cli::output::BOLD;
 use crate::cli::session_view::answer_lines;
 use crate::cli::terminal::PasswordPrompt;
-use crate::cli::terminal_login;
+use crate::cli::terminal_login::LoginFile;
 use crate::cli::{Context, Reply};
 use clap::Args;
 use engine::error::Fault;
@@ -116,13 +116,14 @@ const LIST_PATH: &str = "/operator/approvals";
 /// Lists with the login that this terminal session keeps, or logs in and keeps one.
 pub(super) fn list(context: &Context, login: &LoginArgs) -> Result<Reply, Fault> {
     let state = context.open_state()?;
-    let kept = if login.password_stdin { None } else { terminal_login::read(&state, &login.operator) };
+    let file = LoginFile::of_this_terminal(&state, &login.operator);
+    let kept = if login.password_stdin { None } else { file.read() };
     if let Some(token) = kept {
         let kept = OperatorClient::with_token(&state, token);
         match context.block_on(kept.ask("GET", LIST_PATH, None)) {
             Ok(json) => return Ok(Reply::new(render_list(&json), json)),
             Err(fault) if fault.code == ErrorCode::LoginRequired => {
-                terminal_login::remove(&state, &login.operator)?;
+                file.remove()?;
             }
             Err(fault) => return Err(fault),
         }
@@ -138,7 +139,7 @@ pub(super) fn list(context: &Context, login: &LoginArgs) -> Result<Reply, Fault>
         let answered = visit.ask("GET", LIST_PATH, None).await;
         visit.log_out().await?;
         if let Some(TerminalToken { token, seconds }) = terminal {
-            terminal_login::write(&state, &login.operator, &token, seconds)?;
+            file.write(&token, seconds)?;
         }
         answered
     })?;

@@ -6,7 +6,7 @@
 use crate::cli::authorize::{authorize_operator, check_password, run_blocking};
 use crate::cli::output::{BOLD, DIM};
 use crate::cli::terminal::PasswordPrompt;
-use crate::cli::terminal_login;
+use crate::cli::terminal_login::LoginFile;
 use crate::cli::{Column, Context, Reply, Table};
 use audit::EventKind;
 use clap::{Args, Subcommand};
@@ -121,8 +121,8 @@ pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault>
 /// Forgets the login of this terminal session, at the server too if it runs.
 async fn log_out(context: &Context, name: &str) -> Result<Reply, Fault> {
     let state = context.open_state()?;
-    let kept = terminal_login::read(&state, name);
-    let removed = terminal_login::remove(&state, name)?;
+    let file = LoginFile::of_this_terminal(&state, name);
+    let (kept, removed) = (file.read(), file.remove()?);
     if let Some(token) = kept {
         match client::OperatorClient::with_token(&state, token).log_out().await {
             Err(fault) if fault.code != ErrorCode::NotRunning => return Err(fault),

@@ -6,7 +6,7 @@ use super::login::status;
 use crate::control_protocol::TOKEN_HEADER;
 use crate::operator::{
     LoginChannel, OperatorAuth, Password, TERMINAL_LOGIN_LIFETIME, TerminalLogins, TerminalSession,
-    login_required,
+    login_required, terminal_session,
 };
 use axum::extract::connect_info::{ConnectInfo, Connected};
 use axum::extract::{FromRef, Path, State};
@@ -44,9 +44,7 @@ pub struct SocketPeer {
 impl Connected<IncomingStream<'_, UnixListener>> for SocketPeer {
     fn connect_info(stream: IncomingStream<'_, UnixListener>) -> SocketPeer {
         let pid = stream.io().peer_cred().ok().and_then(|peer| peer.pid());
-        let pid = pid.and_then(rustix::process::Pid::from_raw);
-        let session = pid.and_then(|pid| rustix::process::getsid(Some(pid)).ok());
-        SocketPeer { session: session.map(|session| session.as_raw_nonzero().get()) }
+        SocketPeer { session: pid.filter(|pid| *pid > 0).and_then(|pid| terminal_session(Some(pid))) }
     }
 }
 
