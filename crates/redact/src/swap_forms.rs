@@ -175,9 +175,13 @@ impl Forms {
             let write = |code| format!("{code:02x}");
             self.add(encode::codes(find, separator, write), encode::codes(put, separator, write));
         }
-        let find = escaped(find, |c, out| out.push_str(&format!("&#{};", u32::from(c))));
-        if let Some(put) = decimal_references(put, find.len()) {
-            self.add(find, put);
+        for start in DECIMAL_REFERENCES {
+            // Room for all of it, so that the text never moves and leaves a copy behind.
+            let mut references = Zeroizing::new(String::with_capacity(find.len() * (start.len() + 8)));
+            find.chars().for_each(|c| references.push_str(&format!("{start}{};", u32::from(c))));
+            if let Some(put) = decimal_references(put, start, references.len()) {
+                self.add(references, put);
+            }
         }
     }
 
@@ -313,7 +317,13 @@ const FULL_ESCAPES: &[Escape] = &[
     |c, out| out.push_str(&format!("\\x{:02X}", u32::from(c))),
     |c, out| out.push_str(&format!("&#x{:x};", u32::from(c))),
     |c, out| out.push_str(&format!("&#x{:X};", u32::from(c))),
+    // A document within an attribute (`srcdoc`) is escaped once more.
+    |c, out| out.push_str(&format!("&amp;#x{:x};", u32::from(c))),
+    |c, out| out.push_str(&format!("&amp;#x{:X};", u32::from(c))),
 ];
+
+/// How a decimal reference begins, in a document and in one within an attribute.
+const DECIMAL_REFERENCES: [&str; 2] = ["&#", "&amp;#"];
 
 /// The text, with each character whose decimal code is longer or shorter than that in `find` replaced by one that is as
 /// long. A list of numbers has no room for another digit, and a wrong value is as good as the placeholder there.
@@ -329,8 +339,8 @@ fn codes_as_long(find: &str, text: &str) -> Zeroizing<String> {
 
 /// Decimal references that are `length` bytes together: with zeros before the last one, or with the first characters as
 /// they are.
-fn decimal_references(text: &str, length: usize) -> Option<Zeroizing<String>> {
-    let reference = |c: char| format!("&#{};", u32::from(c));
+fn decimal_references(text: &str, start: &str, length: usize) -> Option<Zeroizing<String>> {
+    let reference = |c: char| format!("{start}{};", u32::from(c));
     let mut needed: usize = text.chars().map(|c| reference(c).len()).sum();
     let (last_at, last) = text.char_indices().last()?;
     let mut made = Zeroizing::new(String::with_capacity(length));
@@ -343,13 +353,13 @@ fn decimal_references(text: &str, length: usize) -> Option<Zeroizing<String>> {
         }
     }
     let zeros = length.checked_sub(needed)?;
-    made.push_str(&format!("&#{}{};", "0".repeat(zeros), u32::from(last)));
+    made.push_str(&format!("{start}{}{};", "0".repeat(zeros), u32::from(last)));
     Some(made)
 }
 
 fn escaped(text: &str, escape: Escape) -> Zeroizing<String> {
-    // Six characters for one, so that the text never moves and leaves a copy behind.
-    let mut out = Zeroizing::new(String::with_capacity(text.len() * 6));
+    // Twelve characters for one, so that the text never moves and leaves a copy behind.
+    let mut out = Zeroizing::new(String::with_capacity(text.len() * 12));
     text.chars().for_each(|character| escape(character, &mut out));
     out
 }

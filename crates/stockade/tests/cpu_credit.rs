@@ -4,11 +4,10 @@
 
 use crate::common;
 
-use common::machine::{cgroups, until};
+use common::machine::{cpu_seconds, until};
 use common::site::Site;
 use common::{Home, Server, http};
 use serde_json::{Value, json};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Burns in workers for as long as it is open.
@@ -27,7 +26,7 @@ struct BurningSession {
     _home: Home,
     server: Server,
     session: Value,
-    cgroup: PathBuf,
+    jail: String,
 }
 
 impl BurningSession {
@@ -42,11 +41,7 @@ impl BurningSession {
         let session = opened["session_id"].clone();
         let listed = post(&server, json!({"action": "session.list"}));
         let jail = listed["data"]["sessions"][0]["jail_id"].as_str().unwrap_or_else(|| panic!("{listed}"));
-        let folders = cgroups(jail);
-        let counts = |file: &str| folders.iter().find(|folder| folder.join(file).exists());
-        let cgroup = counts("cpuacct.usage").or_else(|| counts("cpu.stat"));
-        let cgroup = cgroup.unwrap_or_else(|| panic!("{folders:?}")).clone();
-        BurningSession { _home: home, server, session, cgroup }
+        BurningSession { _home: home, server, session, jail: jail.to_owned() }
     }
 
     fn goto(&self, path: &str) {
@@ -61,12 +56,7 @@ impl BurningSession {
 
     /// CPU seconds that the jail has used.
     fn usage(&self) -> f64 {
-        if let Ok(nanoseconds) = std::fs::read_to_string(self.cgroup.join("cpuacct.usage")) {
-            return nanoseconds.trim().parse::<f64>().unwrap() / 1e9;
-        }
-        let stat = std::fs::read_to_string(self.cgroup.join("cpu.stat")).unwrap();
-        let line = stat.lines().find_map(|line| line.strip_prefix("usage_usec ")).unwrap();
-        line.trim().parse::<f64>().unwrap() / 1e6
+        cpu_seconds(&self.jail)
     }
 }
 

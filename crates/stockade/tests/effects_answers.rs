@@ -375,7 +375,7 @@ fn an_effect_that_nobody_answers_for_fails_at_its_deadline() {
 
 #[test]
 fn while_a_question_is_open_reading_works_and_acting_is_refused() {
-    let mut asking = Asking::start();
+    let mut asking = Asking::start_with(&format!("{LIMITS}      denial_stands: 120\n"));
     let (pending, asked) = asking.press(APPROVED.0);
     assert!(asking.agent.read().contains("Acme"));
     for tool in ["browser_screenshot", "browser_pending"] {

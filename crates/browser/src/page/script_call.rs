@@ -12,9 +12,13 @@ use crate::{
 };
 use serde::{Serialize, de::DeserializeOwned};
 use std::marker::PhantomData;
+use std::time::Duration;
 
 /// A document may be replaced during a call; the call is then repeated in the new one.
-const MAX_ATTEMPTS: usize = 4;
+const MAX_ATTEMPTS: usize = 40;
+/// The first attempts follow at once. A page that replaces itself all the time, and is being left, gets pauses.
+const IMMEDIATE_ATTEMPTS: usize = 4;
+const RETRY_PAUSE: Duration = Duration::from_millis(25);
 /// In bytes. The longest regular reply is a search, with 600 refs and eight names.
 pub(crate) const MAX_SCRIPT_REPLY: usize = 128 << 10;
 /// The same in a session with secrets, where texts are sent with slack. A search sends a million characters to be checked.
@@ -47,6 +51,12 @@ impl From<ScriptCallError> for BrowserError {
     }
 }
 
+async fn pause_before(attempt: usize) {
+    if attempt >= IMMEDIATE_ATTEMPTS {
+        tokio::time::sleep(RETRY_PAUSE).await;
+    }
+}
+
 impl Browser {
     /// Calls a function of the script in the present document of a frame.
     pub(crate) async fn call_script<A: Serialize, T: DeserializeOwned>(
@@ -71,7 +81,8 @@ impl Browser {
         let text = self.text_cutter();
         let limits = text.script_limits();
         let max_reply = self.max_script_reply(max_reply);
-        for _ in 0..MAX_ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
+            pause_before(attempt).await;
             let Some((session, world)) = self.script_world(frame, deadline).await? else { continue };
             tracing::trace!(function = function.name(), "calling the page script");
             let command = p::CallFunction {
@@ -179,7 +190,8 @@ impl Browser {
             let child = tab.frames.get(frame).ok_or(ScriptCallError::Gone)?;
             (child.parent.clone().ok_or(ScriptCallError::Gone)?, child.owner_known_to.clone())
         };
-        for _ in 0..MAX_ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
+            pause_before(attempt).await;
             let Some((session, world)) = self.script_world(&parent, deadline).await? else { continue };
             if known_to.as_ref() == Some(&world.unique) {
                 return Ok(());

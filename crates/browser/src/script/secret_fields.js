@@ -46,9 +46,27 @@ let lastInspectedCount = 0;
 const coversMostOfPage = (records) =>
   records.length > MANY_RECORDS && records.length * 2 > Math.max(countElements(), lastInspectedCount);
 
+// A shadow root that a page declares comes without a mutation record. The parser may have paused between the host and
+// its root, and the host was inspected without it: so the elements that may still be open are looked at once more.
+/** @type {Node | null} */
+let lastParsed = null;
+/** @param {MutationRecord[]} children */
+const inspectOpenElements = (children) => {
+  for (let at = lastParsed; at; at = parentOrHost(at)) {
+    const root = isElement(at) ? shadowRootOf(at) : null;
+    if (!root || observedRoots.has(root)) continue;
+    observeRoot(root);
+    inspectTree(root, inspected);
+  }
+  lastParsed = null;
+  if (readyState(document) !== 'loading') return;
+  for (const { addedNodes } of children) for (const node of addedNodes) if (isElement(node)) lastParsed = node;
+};
+
 /** @param {MutationRecord[]} records */
 const processMutations = (records) => {
   const children = records.filter((record) => recordType(record) === 'childList');
+  inspectOpenElements(children);
   const all = coversMostOfPage(records);
   // Removed fields first: the field that replaces one may hold its value.
   for (const record of children) {

@@ -68,6 +68,10 @@ const COPIES: &[(&str, &str)] = &[
         "<div id=h><template shadowrootmode=open><input type=password value=SECRET></template></div><script>const p = h.shadowRoot.querySelector('input'), t = document.createElement('input'); t.value = p.value; p.replaceWith(t)</script>",
     ),
     (
+        "in a root that is declared after its host was inspected",
+        "<div id=h><script></script><template shadowrootmode=open><input type=password value=SECRET></template></div><script>const p = h.shadowRoot.querySelector('input'), t = document.createElement('input'); t.value = p.value; p.replaceWith(t)</script>",
+    ),
+    (
         "in a root that was there",
         "<div id=h></div><script>const r = h.attachShadow({mode: 'open'}); setTimeout(() => { r.innerHTML = '<input><input type=password value=SECRET>'; setTimeout(() => { const [t, p] = r.querySelectorAll('input'); t.value = p.value; p.value = '' }) }, 700)</script><script src=/slow></script>",
     ),

@@ -106,6 +106,9 @@ const WRITINGS: &[Writing] = &[
     ("JavaScript", |text| json(text).replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")),
     ("HTML", html),
     ("HTML, hex", |text| text.chars().map(|c| format!("&#x{:x};", u32::from(c))).collect()),
+    ("HTML, hex, in an attribute", |text| {
+        text.chars().map(|c| format!("&amp;#x{:X};", u32::from(c))).collect()
+    }),
     ("component twice, every", |text| {
         percent(text)
             .replace('+', "%20")
@@ -185,25 +188,12 @@ fn writings_without_room_lose_the_secret_too() {
             assert!(kept < text.len() / 2, "{read} of {text}");
         }
         // References mean the placeholder, whatever it takes to write it in as many bytes.
-        let open: String = text.chars().map(|c| format!("&#{};", u32::from(c))).collect();
-        let swapped = String::from_utf8(sealing.swap(open.as_bytes()).into_owned()).unwrap();
-        assert_eq!(swapped.len(), open.len());
-        let mut read = String::new();
-        let mut rest = swapped.as_str();
-        while let Some(c) = rest.chars().next() {
-            let reference = rest.strip_prefix("&#").and_then(|rest| rest.split_once(';'));
-            match reference {
-                Some((number, after)) => {
-                    read.push(char::from(number.parse::<u8>().unwrap()));
-                    rest = after;
-                }
-                None => {
-                    read.push(c);
-                    rest = &rest[1..];
-                }
-            }
+        for start in ["&#", "&amp;#"] {
+            let open: String = text.chars().map(|c| format!("{start}{};", u32::from(c))).collect();
+            let swapped = String::from_utf8(sealing.swap(open.as_bytes()).into_owned()).unwrap();
+            assert_eq!(swapped.len(), open.len());
+            assert_eq!(read_references(&swapped, start), placeholder.as_str(), "{swapped}");
         }
-        assert_eq!(read, placeholder.as_str(), "{swapped}");
         for encode in [u16::to_le_bytes, u16::to_be_bytes] {
             let utf16 =
                 |text: &str| format!("ab{text}cd").encode_utf16().flat_map(encode).collect::<Vec<u8>>();
@@ -398,4 +388,23 @@ fn long_values_and_many_of_them_are_swapped_in_time_that_grows_with_the_text() {
     assert_eq!(out, page.replace(long.0.expose_secret(), long.1.as_str()).as_bytes());
     // Unoptimised, on a busy machine.
     assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
+/// Text with decimal references, which start like this.
+fn read_references(text: &str, start: &str) -> String {
+    let mut read = String::new();
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        match rest.strip_prefix(start).and_then(|rest| rest.split_once(';')) {
+            Some((number, after)) => {
+                read.push(char::from(number.parse::<u8>().unwrap()));
+                rest = after;
+            }
+            None => {
+                read.push(c);
+                rest = &rest[1..];
+            }
+        }
+    }
+    read
 }

@@ -2,7 +2,7 @@
 
 use crate::bare::Shell;
 use crate::common::site::Site;
-use crate::common::{Home, Mcp};
+use crate::common::{Home, Mcp, machine};
 use crate::snapshots::{GetFullAxTree, Manual};
 use browser::cdp::{Command, Connection, Event, EventKind, SessionId, protocol as p};
 use futures_util::future::join_all;
@@ -13,6 +13,11 @@ use tokio::sync::broadcast::Receiver;
 
 const HOST: &str = "bench.test";
 pub const TYPED: usize = 1_000;
+/// A page that computes for ever, on every processor.
+pub const BURNS: &str = "/burns";
+const BURNING_PAGE: &str = "<!doctype html><title>Burns</title><h1>Burns</h1><script>
+  for (let n = 0; n < 8; n++) new Worker(URL.createObjectURL(new Blob(['for (;;) {}'])));
+</script>";
 
 const PAGE: &str = "<!doctype html><title>Counter</title><h1>Counter</h1><p id=n>0</p>
 <button id=b style='position:absolute;left:40px;top:140px;width:120px;height:40px'
@@ -41,7 +46,7 @@ impl Command for EvaluateNothing {
 pub struct Ours {
     mcp: Mcp,
     session: String,
-    _home: Home,
+    home: Home,
 }
 
 pub struct Bare {
@@ -67,6 +72,7 @@ pub fn static_pages() -> (Site, Vec<(&'static str, String)>) {
     ];
     let served = [
         ("/article", article.as_str()),
+        (BURNS, BURNING_PAGE),
         (&usual_page.0, &usual_page.1),
         (&long_page.0, &long_page.1),
         ("/stylesheet.css", &usual.style),
@@ -76,14 +82,19 @@ pub fn static_pages() -> (Site, Vec<(&'static str, String)>) {
 
 impl Ours {
     pub fn start(site: &Site) -> Ours {
+        Ours::start_with(site, "")
+    }
+
+    /// With further settings, as lines of YAML.
+    pub fn start_with(site: &Site, more: &str) -> Ours {
         let settings = format!(
-            "    max_actions_per_session: 1000000\n    session_timeout: 3600\n{}",
+            "    max_actions_per_session: 1000000\n    session_timeout: 3600\n{more}{}",
             site.setting(&[HOST])
         );
         let home = Home::new(&settings);
         let mut mcp = home.mcp();
         let session = mcp.open();
-        Ours { mcp, session, _home: home }
+        Ours { mcp, session, home }
     }
 
     fn timed(&mut self, tool: &str, mut arguments: serde_json::Value) -> Duration {
@@ -95,6 +106,36 @@ impl Ours {
 
     pub fn navigate(&mut self, path: &str) -> Duration {
         self.timed("browser_navigate", json!({"url": format!("http://{HOST}{path}")}))
+    }
+
+    /// A second session of the same agent, on this page; its id.
+    pub fn open_another(&mut self, path: &str) -> String {
+        let session = self.mcp.open();
+        self.mcp
+            .ok("browser_navigate", json!({"session_id": session, "url": format!("http://{HOST}{path}")}));
+        session
+    }
+
+    pub fn close_another(&mut self, session: &str) {
+        self.mcp.ok("browser_close_session", json!({"session_id": session}));
+    }
+
+    /// Whether the credit of CPU time is used up.
+    pub fn is_limited(&self) -> bool {
+        self.shown()["cpu"]["limited"] == true
+    }
+
+    /// What `session list` shows of it.
+    fn shown(&self) -> serde_json::Value {
+        let (_, listed) = self.home.json(&["session", "list"]);
+        let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
+        sessions.into_iter().find(|shown| shown["session_id"] == self.session.as_str()).unwrap()
+    }
+
+    /// CPU time that the session's jail has used, as the kernel counts it.
+    pub fn cpu_seconds(&self) -> f64 {
+        let shown = self.shown();
+        machine::cpu_seconds(shown["jail_id"].as_str().unwrap())
     }
 
     pub fn click(&mut self) -> Duration {

@@ -16,6 +16,7 @@ mod corpus;
 mod decisions;
 mod gating;
 mod jailed;
+mod limits;
 mod link;
 mod proxying;
 mod records;
@@ -25,8 +26,10 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const PARTS: [&str; 12] =
-    ["open", "crowd", "go", "act", "gate", "proxy", "pictures", "read", "corpus", "grow", "decide", "size"];
+const PARTS: [&str; 13] = [
+    "open", "crowd", "go", "limits", "act", "gate", "proxy", "pictures", "read", "corpus", "grow", "decide",
+    "size",
+];
 const OPENINGS: usize = 21;
 /// Sessions that are open at once, and how many of the first and the last are compared.
 const CROWD: usize = 100;
@@ -73,6 +76,11 @@ fn main() -> ExitCode {
         }
         if wanted("go") {
             going().await;
+        }
+        if wanted("limits") {
+            limits::new_sessions();
+            limits::burning();
+            limits::beside_two_that_burn();
         }
         if wanted("act") {
             let clicked = action_times().await;

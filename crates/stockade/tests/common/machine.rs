@@ -161,6 +161,18 @@ pub fn cut_connections(pid: u32, name: &str) {
     }
 }
 
+/// CPU time that the processes of a cgroup have used, by its name, as the kernel counts it.
+pub fn cpu_seconds(name: &str) -> f64 {
+    let folders = cgroups(name);
+    let read = |file: &str| folders.iter().find_map(|folder| std::fs::read_to_string(folder.join(file)).ok());
+    if let Some(nanoseconds) = read("cpuacct.usage") {
+        return nanoseconds.trim().parse::<f64>().unwrap() / 1e9;
+    }
+    let stat = read("cpu.stat").unwrap_or_else(|| panic!("{folders:?} count no CPU time"));
+    let line = stat.lines().find_map(|line| line.strip_prefix("usage_usec ")).unwrap();
+    line.trim().parse::<f64>().unwrap() / 1e6
+}
+
 /// Every folder under the cgroup mounts whose path has `name` in it.
 pub fn cgroups(name: &str) -> Vec<PathBuf> {
     fn walk(folder: &Path, name: &str, depth: usize, found: &mut Vec<PathBuf>) {

@@ -128,7 +128,7 @@ async fn tools(State(site): State<Site>) -> Markup {
         h1 { "Tools" }
         button type="button" id="hover" onmouseover={ "this.textContent=" (script("hover")) } { "hover" }
         " "
-        form method="post" action="/account/delete" {
+        form method="post" action="/account/delete" style="display:inline" {
             button id="delete" aria-label={ "Delete account " (line("asked")) } {
                 "Delete account " (line("asked"))
             }

@@ -61,6 +61,7 @@ pub struct CpuCredit {
     recent: f64,
     most_recent: f64,
     used_up: bool,
+    burning: bool,
     read_at: Instant,
     usage: Duration,
 }
@@ -79,6 +80,7 @@ impl CpuCredit {
             recent: most.min(WEIGHED.as_secs_f64()),
             most_recent: most.min(WEIGHED.as_secs_f64()),
             used_up: false,
+            burning: false,
             read_at: now,
             usage,
         };
@@ -110,6 +112,9 @@ impl CpuCredit {
         } else {
             self.balance <= self.lower_mark()
         };
+        // Ends with a second of rest, so that it does not change with every tick.
+        let rested = self.most_recent / 3.0;
+        self.burning = self.most_recent > 0.0 && self.recent <= if self.burning { rested } else { 0.0 };
     }
 
     fn lower_mark(&self) -> f64 {
@@ -151,6 +156,11 @@ impl CpuCredit {
         };
         let interval = Duration::try_from_secs_f64(seconds).unwrap_or(TICK);
         interval.clamp(TICK, LONGEST_INTERVAL)
+    }
+
+    /// The jail has used as much beyond its share lately as a heavy page needs to load, and gives way to others.
+    pub fn is_burning(&self) -> bool {
+        self.burning
     }
 
     /// Credit in seconds, never below zero.

@@ -55,6 +55,8 @@ struct AccountState {
     /// What the kernel was told last.
     applied: CpuLimit,
     due: Instant,
+    /// The most that a jail which burns may use beside others, whatever its credit.
+    ceiling: Option<f64>,
     /// Not counted and not limited.
     paused: bool,
 }
@@ -84,7 +86,7 @@ impl CpuController {
         let Some(usage) = self.runtime.cpu_usage(jail)? else { return Ok(None) };
         let credit = CpuCredit::full(&self.settings, self.machine, now, usage);
         let due = now + credit.interval();
-        let state = AccountState { credit, applied: CpuLimit::NONE, due, paused: false };
+        let state = AccountState { credit, applied: CpuLimit::NONE, due, ceiling: None, paused: false };
         let account = Arc::new(CpuAccount { jail: jail.clone(), state: Mutex::new(state) });
         account.lock().apply(&*self.runtime, jail)?;
         lock(&self.accounts).insert(jail.clone(), account.clone());
@@ -98,6 +100,29 @@ impl CpuController {
         for account in accounts {
             if account.settle(&*self.runtime, now) == Settled::Gone {
                 lock(&self.accounts).remove(&account.jail);
+            }
+        }
+        self.leave_room();
+    }
+
+    /// Keeps one processor free of jails that burn while there are others: a weight alone lets a page that loads wait
+    /// behind every time slice of those that compute.
+    fn leave_room(&self) {
+        let accounts: Vec<Arc<CpuAccount>> = lock(&self.accounts).values().cloned().collect();
+        let counted = accounts.iter().filter(|account| !account.lock().paused).count();
+        let burning = accounts.iter().filter(|account| account.lock().is_burning()).count();
+        let room = (self.machine - 1.0) / burning.max(1) as f64;
+        let ceiling = (counted > burning).then(|| room.max(self.settings.share));
+        for account in accounts {
+            let mut state = account.lock();
+            let ceiling = ceiling.filter(|_| state.is_burning());
+            if state.paused || state.ceiling == ceiling {
+                continue;
+            }
+            state.ceiling = ceiling;
+            if let Err(error) = state.apply(&*self.runtime, &account.jail) {
+                // Its next reading finds out what is wrong.
+                tracing::debug!(%error, jail = %account.jail, "cannot adjust the CPU limit of a jail");
             }
         }
     }
@@ -178,9 +203,16 @@ impl AccountState {
         self.apply(runtime, jail)
     }
 
+    fn is_burning(&self) -> bool {
+        !self.paused && self.credit.is_burning()
+    }
+
     /// Tells the kernel what has changed.
     fn apply(&mut self, runtime: &dyn Runtime, jail: &JailId) -> Result<(), JailError> {
-        let limit = self.credit.limit();
+        let mut limit = self.credit.limit();
+        if let Some(ceiling) = self.ceiling {
+            limit.processors = Some(limit.processors.map_or(ceiling, |processors| processors.min(ceiling)));
+        }
         if limit.processors != self.applied.processors {
             runtime.set_cpu(jail, limit.processors)?;
             self.applied.processors = limit.processors;

@@ -184,6 +184,28 @@ fn a_jail_without_credit_is_held_to_its_share_until_it_has_rested() {
 }
 
 #[test]
+fn jails_that_burn_leave_a_processor_to_others_and_take_it_when_there_are_none() {
+    let mut fixture = Fixture::new(CpuSettings { credit: Duration::from_secs(1000), ..SETTINGS });
+    let (first, _first) = fixture.open("first");
+    let (second, _second) = fixture.open("second");
+    let burn: [(&JailId, f64); 2] = [(&first, 1.0), (&second, 1.0)];
+    fixture.pass(20.0, &burn);
+    let changes = fixture.runtime.changes();
+    assert!(!changes.iter().any(|change| change.ends_with("0.5")), "nobody else is there: {changes:?}");
+    let (_idle, idle) = fixture.open("idle");
+    fixture.pass(1.0, &burn);
+    assert_eq!(fixture.runtime.changes(), ["first 0.5", "second 0.5"]);
+    // Held like this, readings that waver change nothing.
+    for uses in [0.45, 0.55, 0.4, 0.6] {
+        fixture.pass(0.25, &[(&first, uses), (&second, uses)]);
+    }
+    assert_eq!(fixture.runtime.changes(), Vec::<String>::new());
+    drop(idle);
+    fixture.pass(1.0, &burn);
+    assert_eq!(fixture.runtime.changes(), ["first max", "second max"]);
+}
+
+#[test]
 fn a_jail_whose_use_cannot_be_read_is_held_to_its_share() {
     let mut fixture = Fixture::new(SETTINGS);
     let (_jail, _control) = fixture.open("dark");

@@ -3,10 +3,9 @@
 use super::super::findings::LeakCategory;
 use super::super::program::incomplete_run;
 use super::operator::parse_json_body;
-use super::{LeakScenario, collect_names, missing_names};
+use super::{CallResults, LeakScenario, collect_names};
 use engine::error::Fault;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
 use testkit::leak_site::HOST;
 
 impl LeakScenario<'_> {
@@ -14,8 +13,8 @@ impl LeakScenario<'_> {
         (self.progress)("the HTTP API");
         let listed = parse_json_body(&self.server.api("GET", "/v1/actions", &Value::Null)?);
         let offered = collect_names(&listed["actions"], "action");
-        let mut worked = BTreeSet::new();
-        let opened = self.call_action(&mut worked, "session.start", "", self.open_arguments("audit"))?;
+        let mut called = CallResults::default();
+        let opened = self.call_action(&mut called, "session.start", "", self.open_arguments("audit"))?;
         let session = opened["session_id"].as_str().unwrap_or_default().to_owned();
         let url = |path: &str| json!({"url": format!("http://{HOST}{path}")});
         let to = |selector: &str| json!({"selector": selector, "timeout_seconds": 5});
@@ -48,20 +47,22 @@ impl LeakScenario<'_> {
             ("page.forward", json!({})),
             ("page.goto", url("/pictures")),
             ("page.screenshot", json!({"include_base64": true})),
+            // Of the page before nothing is shown in a signed-in session: it spells sealed secrets out.
+            ("page.goto", url("/tools")),
             ("page.new_tab", json!({})),
             ("session.list", json!({})),
             ("session.show", json!({})),
             ("session.pending", json!({})),
         ] {
-            self.call_action(&mut worked, action, &session, arguments)?;
+            self.call_action(&mut called, action, &session, arguments)?;
         }
-        let tabs = self.call_action(&mut worked, "page.tabs", &session, json!({}))?;
+        let tabs = self.call_action(&mut called, "page.tabs", &session, json!({}))?;
         let tab = json!({ "tab": tabs["data"]["tabs"][1]["tab"] });
-        self.call_action(&mut worked, "page.switch_tab", &session, tab.clone())?;
-        self.call_action(&mut worked, "page.close_tab", &session, tab)?;
-        self.call_action(&mut worked, "session.archive", &session, json!({}))?;
-        self.call_action(&mut worked, "session.close", &session, json!({}))?;
-        let missing = missing_names(&offered, &worked);
+        self.call_action(&mut called, "page.switch_tab", &session, tab.clone())?;
+        self.call_action(&mut called, "page.close_tab", &session, tab)?;
+        self.call_action(&mut called, "session.archive", &session, json!({}))?;
+        self.call_action(&mut called, "session.close", &session, json!({}))?;
+        let missing = called.missing(&offered);
         if offered.is_empty() || !missing.is_empty() {
             return Err(incomplete_run(format!("these actions were not driven: {}", missing.join(", "))));
         }
@@ -70,7 +71,7 @@ impl LeakScenario<'_> {
 
     fn call_action(
         &mut self,
-        worked: &mut BTreeSet<String>,
+        called: &mut CallResults,
         action: &str,
         session: &str,
         arguments: Value,
@@ -84,9 +85,7 @@ impl LeakScenario<'_> {
         }
         let answer = self.server.api("POST", "/v1/actions", &request)?;
         let fields = parse_json_body(&answer);
-        if fields["success"] == true {
-            worked.insert(action.to_owned());
-        }
+        called.note(action, fields["success"] == true, &fields);
         self.findings.search_reply(LeakCategory::Api, action, fields.clone());
         Ok(fields)
     }

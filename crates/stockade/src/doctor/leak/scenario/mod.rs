@@ -12,7 +12,7 @@ use super::memory::MemorySearcher;
 use super::program::{AgentProcess, ServerProcess, TestInstance, incomplete_run};
 use engine::error::Fault;
 use serde_json::{Value, json};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use testkit::leak_site::canary::{Canaries, Kind, THEME};
 use testkit::leak_site::forms::FORMS;
 use testkit::leak_site::{HOST, Site};
@@ -31,8 +31,37 @@ pub struct LeakScenario<'r> {
     pub progress: &'r mut dyn FnMut(&str),
     agent: AgentProcess,
     session: String,
-    /// Tools with at least one successful call.
+    tools: CallResults,
+}
+
+/// What came of the calls of each tool or action.
+#[derive(Default)]
+struct CallResults {
+    /// At least one call succeeded.
     worked: BTreeSet<String>,
+    /// The last error code of each that failed.
+    failed: BTreeMap<String, String>,
+}
+
+impl CallResults {
+    fn note(&mut self, name: &str, worked: bool, fields: &Value) {
+        if worked {
+            self.worked.insert(name.to_owned());
+        } else {
+            let code = fields["error"]["code"].as_str().unwrap_or("no error code");
+            self.failed.insert(name.to_owned(), code.to_owned());
+        }
+    }
+
+    /// Those on offer that never succeeded, with their error codes.
+    fn missing(&self, offered: &[String]) -> Vec<String> {
+        let missing = offered.iter().filter(|name| !self.worked.contains(*name));
+        let described = missing.map(|name| match self.failed.get(name) {
+            Some(code) => format!("{name} ({code})"),
+            None => name.clone(),
+        });
+        described.collect()
+    }
 }
 
 impl<'r> LeakScenario<'r> {
@@ -46,7 +75,7 @@ impl<'r> LeakScenario<'r> {
         progress: &'r mut dyn FnMut(&str),
     ) -> Result<LeakScenario<'r>, Fault> {
         let agent = instance.agent()?;
-        let (session, worked) = (String::new(), BTreeSet::new());
+        let (session, tools) = (String::new(), CallResults::default());
         Ok(LeakScenario {
             instance,
             server,
@@ -57,7 +86,7 @@ impl<'r> LeakScenario<'r> {
             progress,
             agent,
             session,
-            worked,
+            tools,
         })
     }
 
@@ -82,7 +111,7 @@ impl<'r> LeakScenario<'r> {
         self.call_all_actions()?;
         self.call("browser_close_session", json!({}))?;
         // A tool without a successful call is untested.
-        let missing = missing_names(&tools, &self.worked);
+        let missing = self.tools.missing(&tools);
         if tools.is_empty() || !missing.is_empty() {
             return Err(incomplete_run(format!("these tools were not driven: {}", missing.join(", "))));
         }
@@ -159,9 +188,8 @@ impl<'r> LeakScenario<'r> {
         }
         let answer = self.agent.request("tools/call", &json!({"name": tool, "arguments": arguments}))?;
         let fields = answer["result"]["structuredContent"].clone();
-        if answer["error"].is_null() && answer["result"]["isError"] != true {
-            self.worked.insert(tool.to_owned());
-        }
+        let worked = answer["error"].is_null() && answer["result"]["isError"] != true;
+        self.tools.note(tool, worked, &fields);
         if let Some(ended) = fields["error"]["code"].as_str().filter(|code| code.starts_with("session_ended"))
         {
             return Err(incomplete_run(format!("the session came to its end: {ended}")));
@@ -203,10 +231,6 @@ fn collect_names(list: &Value, key: &str) -> Vec<String> {
     items.filter_map(|item| item[key].as_str()).map(str::to_owned).collect()
 }
 
-fn missing_names(offered: &[String], worked: &BTreeSet<String>) -> Vec<String> {
-    offered.iter().filter(|name| !worked.contains(*name)).cloned().collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -214,7 +238,10 @@ mod tests {
     #[test]
     fn an_untested_tool_is_reported() {
         let offered = collect_names(&json!([{"name": "browser_read"}, {"name": "browser_new"}]), "name");
-        let worked = BTreeSet::from(["browser_read".to_owned()]);
-        assert_eq!(missing_names(&offered, &worked), ["browser_new"]);
+        let mut results = CallResults::default();
+        results.note("browser_read", true, &json!({}));
+        assert_eq!(results.missing(&offered), ["browser_new"]);
+        results.note("browser_new", false, &json!({"error": {"code": "bad_arguments"}}));
+        assert_eq!(results.missing(&offered), ["browser_new (bad_arguments)"]);
     }
 }
