@@ -70,19 +70,19 @@ fn attempts(guess: &str) -> Vec<(&'static str, Value)> {
         ("browser_find", json!({"text": "You searched for"})),
         ("browser_type", json!({"selector": "#note", "text": guess, "clear_first": true})),
         ("browser_click", json!({"selector": "#fetch"})),
-        ("browser_wait_for", json!({"text": "Fetched:"})),
+        ("browser_wait_for", json!({"text": "Fetched:", "timeout_seconds": 3})),
         ("browser_read", json!({})),
         ("browser_click", json!({"selector": "#say"})),
-        ("browser_wait_for", json!({"text": "Heard:"})),
+        ("browser_wait_for", json!({"text": "Heard:", "timeout_seconds": 3})),
         ("browser_read", json!({})),
         ("browser_type", json!({"selector": "#posted", "text": guess, "submit": true})),
-        ("browser_wait_for", json!({"text": "You sent"})),
+        ("browser_wait_for", json!({"text": "You sent", "timeout_seconds": 3})),
         ("browser_read", json!({"format": "markdown"})),
         ("browser_navigate", json!({"url": "https://app.test/guess?q=again"})),
         ("browser_type", json!({"selector": "#remark", "text": &guess[..guess.len() / 2]})),
         ("browser_type", json!({"selector": "#remark", "text": &guess[guess.len() / 2..]})),
         ("browser_click", json!({"selector": "#leave"})),
-        ("browser_wait_for", json!({"text": "The last comment"})),
+        ("browser_wait_for", json!({"text": "The last comment", "timeout_seconds": 3})),
         ("browser_read", json!({})),
         ("browser_navigate", json!({"url": "https://app.test/comment"})),
         ("browser_read", json!({"format": "tree"})),
@@ -94,7 +94,7 @@ fn attempts(guess: &str) -> Vec<(&'static str, Value)> {
         attempts.extend(keys.map(|arguments| ("browser_press_key", arguments)));
         attempts.extend([
             ("browser_click", json!({"selector": "#fetch"})),
-            ("browser_wait_for", json!({"text": "Fetched:"})),
+            ("browser_wait_for", json!({"text": "Fetched:", "timeout_seconds": 3})),
             ("browser_read", json!({})),
         ]);
     }

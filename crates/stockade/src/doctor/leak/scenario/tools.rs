@@ -36,7 +36,7 @@ impl LeakScenario<'_> {
             ("browser_click", json!({"role": "button", "name": "there is none", "timeout_seconds": 1})),
             ("browser_click", json!({"role": "button", "index": 99, "timeout_seconds": 1})),
             ("browser_click", with("#hover", json!({"count": 2, "after_screenshot": true}))),
-            ("browser_click", json!({"x": 20, "y": 60})),
+            ("browser_click", json!({"x": 20, "y": 40})),
             ("browser_type", with("#drop", json!({"text": "not a field"}))),
             ("browser_check", to("#type")),
             ("browser_dialog", json!({"accept": true})),
