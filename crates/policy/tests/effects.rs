@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use policy::{
-    Action, Appearance, CausingAction, Check, Chord, Click, Effect, EffectRequest, EffectTransport,
-    ElementFacts, Facts, Origin, Policy, Press, Target, TypeText,
+    Action, AnswerDialog, Appearance, CausingAction, Check, Chord, Click, DialogFacts, Drag, Effect,
+    EffectRequest, EffectTransport, ElementFacts, Facts, Origin, Policy, Press, Target, TypeText,
 };
 
 const TABLE: &str = include_str!("effects.table");
@@ -61,11 +61,37 @@ fn cause(written: &str, url: &str) -> Option<CausingAction> {
         "check" => {
             (Action::Check(Check { target, checked: true }), element("checkbox", "input", name, None), true)
         }
+        "dialog" => return Some(answered_dialog(name)),
+        "drag" => return Some(dropped_on(name)),
         "late" => (Action::Click(Click::on(target)), element("button", "button", name, None), false),
         _ => (Action::Click(Click::on(target)), element("button", "button", written, None), true),
     };
     let facts = Facts { page_url: "https://app.test/page".into(), target: Some(element), ..Facts::default() };
     Some(CausingAction { number: 1, action, facts, is_recent })
+}
+
+/// A `confirm` dialog with these words was accepted.
+fn answered_dialog(message: &str) -> CausingAction {
+    let dialog = DialogFacts {
+        kind: "confirm".into(),
+        message: message.into(),
+        origin: Origin::of("https://app.test/"),
+    };
+    let facts = Facts { page_url: "https://app.test/page".into(), dialog: Some(dialog), ..Facts::default() };
+    let action = Action::Dialog(AnswerDialog { accept: true, text: None });
+    CausingAction { number: 1, action, facts, is_recent: true }
+}
+
+/// Something was dropped on the element of this name.
+fn dropped_on(name: &str) -> CausingAction {
+    let (from, to) = (Target::Ref("e1".into()), Target::Ref("e2".into()));
+    let facts = Facts {
+        page_url: "https://app.test/page".into(),
+        target: Some(element("listitem", "li", "Card", None)),
+        to: Some(element("region", "div", name, None)),
+        ..Facts::default()
+    };
+    CausingAction { number: 1, action: Action::Drag(Drag { from, to }), facts, is_recent: true }
 }
 
 fn body(kind: &str, written: &str) -> (String, Vec<u8>) {
@@ -282,5 +308,15 @@ fn only_certain_reads_by_post_are_reads() {
         ["/api/search", "/items/_count", "/api/autocomplete", "/markdown/preview", "/shop.v1.Items/ListItems"]
     {
         assert_eq!(class(path), "read", "{path}");
+    }
+}
+
+#[test]
+fn measure() {
+    let Ok(paths) = std::env::var("EFFECT_TABLES") else { return };
+    for path in paths.split(',') {
+        let table: &'static str = Box::leak(std::fs::read_to_string(path).unwrap().into_boxed_str());
+        let wrong = asked_wrongly(table);
+        println!("## {path}: {} of {} wrong\n{}", wrong.len(), lines(table).count(), wrong.join("\n"));
     }
 }
