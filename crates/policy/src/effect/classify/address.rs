@@ -3,7 +3,7 @@
 use super::name::{self, Verdict};
 use super::terms::*;
 use crate::EffectClass;
-use crate::rules::address::decode;
+use crate::percent::decode;
 
 const MOST_SEGMENTS: usize = 40;
 
@@ -15,11 +15,11 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    pub fn any(&self, uses: u32) -> bool {
+    pub fn any(&self, uses: Uses) -> bool {
         self.words.iter().any(|word| word.is(uses))
     }
 
-    fn is_only(&self, uses: u32) -> bool {
+    fn is_only(&self, uses: Uses) -> bool {
         !self.words.is_empty() && self.words.iter().all(|word| word.is(uses | FILLER)) && self.any(uses)
     }
 }
@@ -75,7 +75,7 @@ impl Path {
         })
     }
 
-    pub fn any(&self, uses: u32) -> bool {
+    pub fn any(&self, uses: Uses) -> bool {
         self.segments.iter().any(|segment| segment.any(uses))
     }
 
@@ -253,7 +253,7 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
         return Some((verdict, word(last)));
     }
     if let Some(verdict) = name::judge(&last.words, &context)
-        && !(last.words.len() == 1 && last.any(TRAILING) && verdict == Verdict::Read)
+        && !(last.words.len() == 1 && last.any(LEAD) && verdict == Verdict::Read)
     {
         let is_step = path.any(PAY_NOUN) && last.any(STEP) && verdict != Verdict::Read;
         let verdict = if is_step && !last.any(PAY) { Verdict::Ordinary } else { verdict };
@@ -273,13 +273,11 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
         return Some((Verdict::Telemetry, word(last)));
     }
     let after_thing = path.segments.len() >= 2 && path.segments[path.segments.len() - 2].is_id;
-    if last.any(TRAILING)
-        && last.words.len() == 1
+    if let [verb] = &last.words[..]
+        && let Some(class) = name::led_class(verb)
         && !is_followed
-        && (after_thing || !last.any(PAY_NOUN) && before.is_some())
+        && (after_thing || verb.is(LEAD_PAY) && !verb.is(PAY_NOUN) && before.is_some() && !is_admin(path))
     {
-        let is_signature = last.words[0].text == "sign";
-        let class = if is_signature { EffectClass::Power } else { EffectClass::Pay };
         return Some((Verdict::Consequential(class), word(last)));
     }
     if last.any(ORDINARY) || before.is_some_and(|segment| segment.any(ORDINARY)) {
@@ -340,13 +338,15 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     Some((in_admin(path, Verdict::Consequential(class)), word(last)))
 }
 
+fn is_admin(path: &Path) -> bool {
+    path.segments.iter().take(3).any(|segment| segment.words.iter().any(|word| word.text == "admin"))
+}
+
 /// Rows of an administration page are kept, not sent: a new `Order` there is a record.
 fn in_admin(path: &Path, verdict: Verdict) -> Verdict {
-    let is_admin =
-        path.segments.iter().take(3).any(|segment| segment.words.iter().any(|word| word.text == "admin"));
     let last_is_row = path.named().next().is_some_and(|(last, _)| last.any(MAKE | CHANGE));
     match verdict {
-        Verdict::Consequential(EffectClass::Send | EffectClass::Pay) if is_admin && last_is_row => {
+        Verdict::Consequential(EffectClass::Send | EffectClass::Pay) if is_admin(path) && last_is_row => {
             Verdict::Ordinary
         }
         other => other,

@@ -5,9 +5,10 @@ use super::address::Path;
 use super::name::{self, Verdict};
 use super::payment;
 use super::terms::*;
+use super::{access, state};
 use crate::EffectClass;
 use crate::effect::{BodyKind, Effect, EffectField};
-use crate::rules::address::decode;
+use crate::percent::decode;
 
 /// Names of fields whose value names an operation in any request.
 const STRICT: [&str; 22] = [
@@ -188,9 +189,9 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
     let found = [
         addresses(effect),
         removes(effect, path),
-        publishes(effect),
+        state::judge(effect, path),
         payment::pays(effect),
-        empowers(effect, path),
+        access::empowers(effect, path),
     ];
     for (class, name) in found.into_iter().flatten() {
         keep(class, name);
@@ -260,184 +261,16 @@ fn addresses(effect: &Effect) -> Option<(EffectClass, &str)> {
     (has_text && !is_draft(effect)).then_some((EffectClass::Send, to.name.as_str()))
 }
 
-/// Marks that take something away: `deletedAt`, `permanent`, a status.
+/// Marks that leave nothing to restore.
 fn removes<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
     effect.fields.iter().find_map(|field| {
         let name = last_part(&field.name).to_ascii_lowercase().replace(['_', '-'], "");
-        let value = field.value.to_ascii_lowercase();
-        let set = is_truthy(&value) && !value.is_empty();
-        let class = match name.as_str() {
-            "deletedat" | "deletedon" | "removedat" | "trashedat" | "destroyedat" | "purge" => set,
-            "permanently" | "forever" | "harddelete" | "permanentdelete" => set,
-            "permanent" => set && path.any(WEAK | CLOSING | CANCEL),
-            "status" | "state" => match value.as_str() {
-                "deleted" | "trashed" | "removed" | "trash" | "terminated" => true,
-                "cancelled" | "canceled" | "void" | "voided" => path.any(PAY_NOUN | CANCELLED),
-                _ => false,
-            },
-            _ => false,
-        };
-        let ends = matches!(name.as_str(), "status" | "state")
-            && matches!(value.as_str(), "banned" | "suspended" | "deactivated" | "disabled")
-            && path.has_people();
-        if class {
-            Some((EffectClass::Destroy, field.name.as_str()))
-        } else {
-            ends.then_some((EffectClass::Power, field.name.as_str()))
-        }
-    })
-}
-
-fn publishes(effect: &Effect) -> Option<(EffectClass, &str)> {
-    effect.fields.iter().find_map(|field| {
-        let name = last_part(&field.name).to_ascii_lowercase().replace(['_', '-'], "");
-        let value = field.value.to_ascii_lowercase();
-        match (name.as_str(), value.as_str()) {
-            ("status" | "state" | "poststatus", "published" | "publish" | "live" | "public") => {
-                Some((EffectClass::Send, field.name.as_str()))
-            }
-            ("published" | "ispublished" | "publish", "true" | "1" | "on" | "yes") => {
-                Some((EffectClass::Send, field.name.as_str()))
-            }
-            (
-                "visibility" | "privacy" | "access" | "sharing",
-                "public"
-                | "everyone"
-                | "world"
-                | "anyone"
-                | "open"
-                | "anyonewithlink"
-                | "anyone_with_link"
-                | "anyone_with_the_link"
-                | "link"
-                | "publicread"
-                | "public-read",
-            ) => Some((EffectClass::Power, field.name.as_str())),
-            ("ispublic" | "public" | "anyonecanview", "true" | "1" | "on") => {
-                Some((EffectClass::Power, field.name.as_str()))
-            }
-            ("private" | "isprivate", "false" | "0") if effect.request.method != "POST" => {
-                Some((EffectClass::Power, field.name.as_str()))
-            }
-            _ => None,
-        }
-    })
-}
-
-/// Roles, rights, e-mail addresses and passwords.
-fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
-    let visible: Vec<(&EffectField, String)> = effect
-        .fields
-        .iter()
-        .map(|field| (field, last_part(&field.name).to_ascii_lowercase().replace(['_', '-'], "")))
-        .filter(|(_, name)| !is_technical(name))
-        .collect();
-    let has = |wanted: &[&str]| visible.iter().any(|(_, name)| wanted.contains(&name.as_str()));
-    let (signs_in, own) = (path.is_sign_in(), path.is_own_account());
-    let makes = path.named().next().is_some_and(|(last, _)| last.any(MAKE));
-    for (field, name) in &visible {
         let set = is_truthy(&field.value) && !field.value.is_empty();
-        let changes = match name.as_str() {
-            "isadmin" | "isstaff" | "issuperuser" | "admin" | "superuser" | "makeadmin" | "isowner" => set,
-            "role" | "roles" | "roleid" | "accesslevel" | "permissionlevel" | "usertype" | "userrole"
-            | "rolle" | "rol" | "rola" | "ruolo" | "papel" | "rooli" | "szerep" | "roll" | "role_id"
-            | "newrole" => {
-                set && !has(&["content", "parts"]) && (visible.len() <= 4 || is_high_role(&field.value))
-            }
-            "permission" | "permissions" | "privileges" | "userpermissions" | "acl" | "bindings"
-            | "grants" | "droits" | "rechte" | "permisos" | "permissoes" | "permessi" | "uprawnienia"
-            | "prava" | "opravneni" | "rettigheter" | "behorighet" | "yetkiler" | "scopes" => {
-                set && visible.len() <= 12
-            }
-            "newemail" | "emailnew" | "newemailaddress" => set,
-            "newpassword"
-            | "passwordnew"
-            | "newpass"
-            | "newpwd"
-            | "passwordconfirmation"
-            | "confirmpassword"
-            | "currentpassword"
-            | "oldpassword"
-            | "password2"
-            | "newpassword1" => set && !signs_in && !makes,
-            "password" | "passwd" => set && !signs_in && !makes && own && visible.len() <= 3,
-            "email" | "emailaddress" | "mail" | "primaryemail" | "correo" => {
-                let is_address = field.value.contains('@');
-                is_address
-                    && own
-                    && !signs_in
-                    && effect.request.method != "DELETE"
-                    && visible.len() <= 3
-                    && !has(&["message", "subject", "name", "firstname"])
-            }
-            "active" | "isactive" | "enabled" | "isenabled" => {
-                !is_truthy(&field.value) && path.has_people() && !path.is_settings() && visible.len() <= 3
-            }
-            other if other.ends_with("role") && is_high_role(&field.value) => set,
-            "suspended" | "blocked" | "banned" | "isbanned" | "locked" => set && path.has_people(),
-            _ if set && !signs_in && !makes && field.length <= 100 => {
-                let found = words(last_part(&field.name));
-                let is = |uses: u32| found.iter().any(|word| word.is(uses));
-                found.len() > 1 && is(PASSWORD) && is(RENEWED)
-            }
+        let removes = match name.as_str() {
+            "purge" | "permanently" | "forever" | "harddelete" | "permanentdelete" => set,
+            "permanent" => set && path.any(WEAK | CLOSING | CANCEL),
             _ => false,
         };
-        if changes {
-            return Some((EffectClass::Power, &field.name));
-        }
-    }
-    (!signs_in && !makes).then(|| repeats(&visible)).flatten()
-}
-
-/// A value that is given twice, once to confirm it, is a new password.
-fn repeats<'a>(visible: &[(&'a EffectField, String)]) -> Option<(EffectClass, &'a str)> {
-    const AGAIN: [&str; 14] = [
-        "confirm",
-        "repeat",
-        "again",
-        "retype",
-        "wiederhol",
-        "bestatig",
-        "bestaetig",
-        "conferma",
-        "ripeti",
-        "powtorz",
-        "potwierdz",
-        "tekrar",
-        "ponovi",
-        "znovu",
-    ];
-    let (field, _) = visible.iter().find(|(field, name)| {
-        let value = &field.value;
-        let is_secret = !value.is_empty() && field.length <= 100 && !value.contains('@') && !is_flag(value);
-        let is_again = AGAIN.iter().any(|part| name.contains(part)) || name.ends_with('2');
-        let twin = |(other, other_name): &(&EffectField, String)| {
-            other.value == *value
-                && !std::ptr::eq(*other, *field)
-                && (!name.ends_with('2') || name.starts_with(other_name.trim_end_matches('1')))
-        };
-        is_secret && is_again && visible.len() <= 6 && visible.iter().any(twin)
-    })?;
-    Some((EffectClass::Power, &field.name))
-}
-
-fn is_flag(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_digit())
-        || matches!(
-            value.to_ascii_lowercase().as_str(),
-            "true" | "false" | "yes" | "no" | "on" | "off" | "null"
-        )
-}
-
-fn is_high_role(value: &str) -> bool {
-    const HIGH: [&str; 8] =
-        ["admin", "administrator", "owner", "superuser", "root", "superadmin", "maintainer", "manager"];
-    HIGH.contains(&value.to_ascii_lowercase().as_str())
-}
-
-/// Fields that a form has besides what a person sees.
-fn is_technical(name: &str) -> bool {
-    const PARTS: [&str; 7] = ["csrf", "token", "nonce", "viewstate", "utf8", "eventvalidation", "method"];
-    PARTS.iter().any(|part| name.contains(part))
-        || matches!(name, "id" | "next" | "commit" | "submit" | "save" | "action" | "redirect" | "locale")
+        removes.then_some((EffectClass::Destroy, field.name.as_str()))
+    })
 }

@@ -7,7 +7,7 @@ use super::name::{self, Verdict};
 use super::terms::*;
 use crate::effect::decode::pairs;
 use crate::effect::{CausingAction, RequestHead};
-use crate::rules::address::decode;
+use crate::percent::decode;
 use crate::{Action, EffectClass};
 
 /// More words than a control has: the title of an article.
@@ -175,7 +175,7 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
                             .any(|word| matches!(word.text.as_str(), "checkout" | "order" | "orders"))
                     }))
         {
-            let noun = |uses: u32| segment.any(uses) || before.is_some_and(|it| it.any(uses));
+            let noun = |uses: Uses| segment.any(uses) || before.is_some_and(|it| it.any(uses));
             let class = if noun(PAY | PAY_NOUN) {
                 Some(EffectClass::Pay)
             } else if noun(POWER_NOUN | POWER) {

@@ -3,14 +3,15 @@
 //! Words decide, by where they stand: verbs of the address and of operations, names of fields, the label of the element
 //! that was acted on. What somebody typed is never judged: a to-do "Delete old files" is an ordinary write.
 
+mod access;
 mod address;
-mod certain;
 mod fields;
 mod get;
 mod label;
 mod name;
 mod payment;
 mod phrases;
+mod state;
 mod terms;
 
 pub(super) use terms::is_id;
@@ -177,9 +178,6 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     if signals.best.is_none() && said_reading {
         return (EffectClass::Read, Vec::new());
     }
-    if let Some((class, place, word)) = certain::judge(effect, &path, cause) {
-        signals.add(class, place, &word);
-    }
     if let Some((class, label)) = cause.and_then(label::judge) {
         let lifts = match base {
             Some(Verdict::Ordinary) => {
@@ -305,7 +303,9 @@ fn judge_dotted(operation: &str) -> Option<Verdict> {
         (is_post && joined.len() > 1 && joined.iter().any(|word| word.is(SEND_NOUN)))
             .then_some(EffectClass::Send)
     };
-    verdict.or_else(|| noun().or_else(posted).map(Verdict::Consequential))
+    let led =
+        || method.first().filter(|_| method.len() == 1 && !service.is_empty()).and_then(name::led_class);
+    verdict.or_else(|| noun().or_else(posted).or_else(led).map(Verdict::Consequential))
 }
 
 /// A message on an open WebSocket.

@@ -4,10 +4,13 @@ use crate::lexicon::{self, Meaning, Meanings, fold_latin};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+/// What a word is used for: one bit for each heading of `terms.txt`.
+pub(super) type Uses = u64;
+
 macro_rules! uses {
     ($($name:ident = $heading:literal, $bit:literal;)*) => {
-        $(pub(super) const $name: u32 = 1 << $bit;)*
-        const HEADINGS: &[(&str, u32)] = &[$(($heading, $name)),*];
+        $(pub(super) const $name: Uses = 1 << $bit;)*
+        const HEADINGS: &[(&str, Uses)] = &[$(($heading, $name)),*];
     };
 }
 
@@ -17,7 +20,6 @@ uses! {
     SEND = "send", 2;
     PAY = "pay", 3;
     POWER = "power", 4;
-    TRAILING = "trailing", 5;
     MAKE = "make", 6;
     CHANGE = "change", 7;
     EXECUTE = "execute", 8;
@@ -44,11 +46,34 @@ uses! {
     AMOUNT = "amount", 29;
     PAYEE = "payee", 30;
     RENEWED = "renewed", 31;
+    LEAD_DESTROY = "leaddestroy", 5;
+    LEAD_SEND = "leadsend", 32;
+    LEAD_PAY = "leadpay", 33;
+    LEAD_POWER = "leadpower", 34;
+    DESTROY_NOUN = "destroynoun", 35;
+    STATE_FIELD = "statefield", 36;
+    GONE = "gone", 37;
+    PUBLIC = "public", 38;
+    PAID = "paid", 39;
+    GRANTED = "granted", 40;
+    WHOLLY = "wholly", 41;
+    BIN = "bin", 42;
+    OPERATION_FIELD = "operationfield", 43;
+    QUERIED = "queried", 44;
+    CART = "cart", 45;
+    DEAL = "deal", 46;
+    PREMISES = "premises", 47;
+    UI_NOUN = "uinoun", 48;
+    OPENS = "opens", 49;
+    SERVICE_FIELD = "servicefield", 50;
 }
 
 /// Uses of a word that can make a GET consequential.
-pub(super) const TRIGGERS: u32 =
-    DESTROY | WEAK | SEND | PAY | POWER | TRAILING | POWER_NOUN | EXECUTE | PAY_NOUN | CANCEL | CLOSING;
+pub(super) const TRIGGERS: Uses =
+    DESTROY | WEAK | SEND | PAY | POWER | LEAD | POWER_NOUN | EXECUTE | PAY_NOUN | CANCEL | CLOSING;
+
+/// Verbs where they lead a name or end an address, nouns elsewhere.
+pub(super) const LEAD: Uses = LEAD_DESTROY | LEAD_SEND | LEAD_PAY | LEAD_POWER;
 
 const LONGEST_WORD: usize = 32;
 const MOST_WORDS: usize = 24;
@@ -62,17 +87,17 @@ const NOT_IN_ADDRESSES: [&str; 24] = [
 ];
 
 struct Vocabulary {
-    words: HashMap<Box<str>, u32>,
-    exact: HashMap<Box<str>, u32>,
+    words: HashMap<Box<str>, Uses>,
+    exact: HashMap<Box<str>, Uses>,
     /// Beginnings of words, by their first letters.
-    stems: HashMap<Box<str>, Vec<(Box<str>, u32)>>,
+    stems: HashMap<Box<str>, Vec<(Box<str>, Uses)>>,
 }
 
 /// Each stem has at least this many letters.
 const STEM_KEY: usize = 3;
 
 impl Vocabulary {
-    fn by_stem(&self, word: &str) -> Option<u32> {
+    fn by_stem(&self, word: &str) -> Option<Uses> {
         let stems = self.stems.get(word.get(..STEM_KEY)?)?;
         let found = stems.iter().filter(|(stem, _)| word.starts_with(&**stem));
         let uses = found.fold(0, |all, (_, uses)| all | uses);
@@ -113,7 +138,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
 });
 
 /// The uses of a word in lower case.
-pub(super) fn uses_of(word: &str) -> u32 {
+pub(super) fn uses_of(word: &str) -> Uses {
     let vocabulary = &*VOCABULARY;
     let exact = vocabulary.exact.get(word).copied().unwrap_or(0);
     let known = vocabulary.words.get(word).copied();
@@ -129,11 +154,11 @@ pub(super) fn uses_of(word: &str) -> u32 {
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub text: String,
-    pub uses: u32,
+    pub uses: Uses,
 }
 
 impl Word {
-    pub fn is(&self, uses: u32) -> bool {
+    pub fn is(&self, uses: Uses) -> bool {
         self.uses & uses != 0
     }
 
@@ -160,7 +185,7 @@ impl Word {
 }
 
 /// `deleteitem` and `itemdelete`, written without a boundary.
-fn uses_of_compound(text: &str) -> u32 {
+fn uses_of_compound(text: &str) -> Uses {
     const VERBS: [&str; 6] = ["delete", "remove", "destroy", "revoke", "erase", "purge"];
     const INFLECTIONS: [&str; 10] = ["", "d", "r", "s", "rs", "able", "ds", "dat", "dby", "don"];
     for verb in VERBS {
