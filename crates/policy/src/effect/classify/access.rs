@@ -31,6 +31,8 @@ pub(super) fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectCla
             | "prava" | "opravneni" | "rettigheter" | "behorighet" | "yetkiler" | "scopes" => {
                 set && visible.len() <= 12
             }
+            "sharedwith" | "sharewith" | "shareto" | "invitees" | "collaborators" | "viewers" | "editors"
+            | "grantees" | "delegates" => set,
             "newemail" | "emailnew" | "newemailaddress" => set,
             "newpassword"
             | "passwordnew"

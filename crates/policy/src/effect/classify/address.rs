@@ -131,6 +131,13 @@ impl Path {
         ])
     }
 
+    /// Whether the address takes commands: `/droplets/4/actions`.
+    pub fn is_command(&self) -> bool {
+        const COMMANDS: [&str; 6] = ["action", "actions", "command", "commands", "operation", "operations"];
+        let last = self.named().next().and_then(|(last, _)| last.words.last());
+        last.is_some_and(|word| COMMANDS.contains(&word.text.as_str()))
+    }
+
     pub fn is_settings(&self) -> bool {
         self.has_word(&[
             "me",
@@ -326,12 +333,13 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
         return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
     }
     let class = name::created(&last.words)?;
-    let creates = matches!(method, "POST" | "PUT") && !is_followed;
+    let creates = matches!(method, "POST" | "PUT") && (!is_followed || class == EffectClass::Destroy);
     let is_shared = class == EffectClass::Power;
     if !creates && !is_shared {
         return None;
     }
-    let is_push = path.has_word(&["push", "newsletter", "notification", "device", "devices", "fcm"]);
+    let is_push =
+        path.has_word(&["push", "newsletter", "notification", "notifications", "device", "devices", "fcm"]);
     if is_push {
         return Some((Verdict::Ordinary, word(last)));
     }

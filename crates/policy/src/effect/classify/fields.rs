@@ -11,7 +11,7 @@ use crate::effect::{BodyKind, Effect, EffectField};
 use crate::percent::decode;
 
 /// Names of fields whose value names an operation in any request.
-const STRICT: [&str; 22] = [
+const STRICT: [&str; 23] = [
     "action",
     "op",
     "cmd",
@@ -26,6 +26,7 @@ const STRICT: [&str; 22] = [
     "function",
     "verb",
     "__eventtarget",
+    "__eventargument",
     "javax.faces.source",
     "wc-ajax",
     "action2",
@@ -54,12 +55,25 @@ const LONGEST_OPERATION: usize = 60;
 
 pub(super) fn is_operation_name(name: &str) -> bool {
     let last = last_part(name);
-    STRICT.iter().chain(&LOOSE).any(|known| last.eq_ignore_ascii_case(known))
+    LOOSE.iter().any(|known| last.eq_ignore_ascii_case(known)) || is_strict_name(name)
 }
 
 pub(super) fn is_strict_name(name: &str) -> bool {
     let last = last_part(name);
-    STRICT.iter().any(|known| last.eq_ignore_ascii_case(known))
+    STRICT.iter().any(|known| last.eq_ignore_ascii_case(known)) || is_operation_compound(last)
+}
+
+/// `bulk_action`, `_hx_action`, `action_mode`, `commandName`.
+fn is_operation_compound(name: &str) -> bool {
+    const LONGEST: usize = 24;
+    const AFTER: [&str; 8] = ["mode", "type", "name", "script", "id", "code", "key", "value"];
+    if name.len() > LONGEST || name.len() < 4 {
+        return false;
+    }
+    let found = words(name);
+    let is = |word: &Word| word.is(OPERATION_FIELD);
+    found.last().is_some_and(is)
+        || found.len() == 2 && is(&found[0]) && AFTER.contains(&found[1].text.as_str())
 }
 
 /// The last part of a path without indices: `action` of `user[action]`, `[0].action` and `x.action[1]`.
@@ -84,7 +98,7 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
     }
     let last = last_part(name);
     let is = |known: &&str| last.eq_ignore_ascii_case(known);
-    let is_strict = STRICT.iter().any(is);
+    let is_strict = STRICT.iter().any(is) || is_operation_compound(last);
     if !is_strict && !LOOSE.iter().any(is) {
         return None;
     }
@@ -93,11 +107,15 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
     if value.contains(' ') && !is_label && !last.eq_ignore_ascii_case("action") {
         return None;
     }
-    // `ctl00$Main$btnDelete`, `form:table:deleteButton`: only the last part names the control.
-    let value = value.rsplit(['$', ':']).next().unwrap_or_default();
+    // `ctl00$Main$btnDelete`, `form:table:deleteButton`: only the last part names the control. `Delete$0` is its command.
+    let is_argument = last.eq_ignore_ascii_case("__eventargument");
+    let mut parts = value.split(['$', ':']);
+    let value = if is_argument { parts.next() } else { parts.next_back() }.unwrap_or_default();
     let found = words(value);
     let verdict = match name::judge(&found, &[]) {
-        None if is_strict => name::created(&found).map(Verdict::Consequential),
+        None if is_strict && !found.first().is_some_and(|word| word.is(CHANGE)) => {
+            name::created(&found).map(Verdict::Consequential)
+        }
         other => other,
     };
     let begins = found
@@ -108,7 +126,65 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
         Some(Verdict::Consequential(_)) if is_strict || begins || is_label => verdict,
         Some(Verdict::Read) if is_strict && !is_label && name::is_certain_read(&found) => verdict,
         Some(Verdict::Telemetry) => None,
+        Some(Verdict::Ordinary) if is_strict => verdict,
         _ if is_strict && found.iter().any(|word| word.is(TELEMETRY)) => Some(Verdict::Read),
+        _ => None,
+    }
+}
+
+/// What the button of a form says by its name: `ctl00$Main$btnPlaceOrder`, `form:payButton`, `publish=Publish`.
+fn judge_button(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
+    const BUTTONS: [&str; 9] = ["btn", "button", "lnk", "link", "lb", "cmd", "submit", "bt", "but"];
+    const LONGEST: usize = 40;
+    if !matches!(effect.body, BodyKind::Form | BodyKind::Multipart) || field.length > LONGEST {
+        return None;
+    }
+    let part = last_part(&field.name);
+    let found = words(part.trim_end_matches(".x").trim_end_matches(".y"));
+    let is_named = |word: Option<&Word>| word.is_some_and(|word| BUTTONS.contains(&word.text.as_str()));
+    let is_button = found.len() > 1 && (is_named(found.first()) || is_named(found.last()));
+    let core: Vec<Word> = found.into_iter().filter(|word| !BUTTONS.contains(&word.text.as_str())).collect();
+    let consequence = |words: &[Word]| match name::judge(words, &[]) {
+        Some(Verdict::Consequential(class)) => Some(class),
+        _ => None,
+    };
+    let class = consequence(&core).filter(|_| part.len() <= LONGEST)?;
+    // A button without such a name has its label as its value.
+    (is_button || consequence(&words(&field.value)).is_some()).then_some(class)
+}
+
+/// `api=Files.Delete&method=start`, `X-Amz-Target`: a service that is named beside its method.
+fn judge_service(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
+    let found = words(last_part(&field.name));
+    let is_service = found.len() <= 3 && found.last().is_some_and(|word| word.is(SERVICE_FIELD));
+    if !is_service || field.length > LONGEST_OPERATION || field.value.contains([' ', '/', '@']) {
+        return None;
+    }
+    let method = effect.fields.iter().find(|it| last_part(&it.name).eq_ignore_ascii_case("method"));
+    let whole = method.map(|method| format!("{}.{}", field.value, method.value));
+    [Some(field.value.clone()), whole].into_iter().flatten().find_map(|name| {
+        match super::judge_dotted(&name) {
+            Some(Verdict::Consequential(class)) => Some(class),
+            _ => None,
+        }
+    })
+}
+
+/// A value that no person types: `SendAndSaveCopy`, `CLOSE_ACCOUNT`. Names of products have one known word: `PayPal`.
+fn judge_identifier(field: &EffectField) -> Option<EffectClass> {
+    const SHORTEST: usize = 8;
+    let value = field.value.as_str();
+    let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_capital = value.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let is_camel = !value.contains('_') && value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    if field.length < SHORTEST || field.length > LONGEST_OPERATION || !is_plain || !(is_capital || is_camel) {
+        return None;
+    }
+    let found = words(value);
+    let is_known = found.len() > 1 && found.iter().all(|word| word.uses != 0 || found.len() > 2);
+    let leads = found.first().is_some_and(|word| word.is(DESTROY | SEND | PAY | POWER | CANCEL | CLOSING));
+    match name::judge(&found, &[]) {
+        Some(Verdict::Consequential(class)) if is_known && leads => Some(class),
         _ => None,
     }
 }
@@ -176,6 +252,24 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
             .any(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
         let is_pressed = !field.value.is_empty() || effect.body == BodyKind::Form && !is_row;
         let is_set = is_truthy(&field.value) && is_pressed;
+        // `autoRenew: true`
+        let is_flag = is_set && matches!(field.value.as_str(), "true" | "1" | "on");
+        if is_flag
+            && let Some(Verdict::Consequential(EffectClass::Pay)) =
+                name::judge(&words(last_part(&field.name)), &[])
+        {
+            keep(EffectClass::Pay, &field.name);
+        }
+        let said = judge_button(effect, field)
+            .or_else(|| judge_service(effect, field))
+            .or_else(|| judge_identifier(field));
+        if let Some(class) = said.filter(|_| !is_patch && !state::is_queried(&field.name)) {
+            keep(class, &field.name);
+        }
+        let is_command = path.is_command() && last_part(&field.name).eq_ignore_ascii_case("type");
+        if is_command && let Some(Verdict::Consequential(class)) = judge_operation("action", &field.value) {
+            keep(class, &field.name);
+        }
         // A bulk request has the operation as a key: `{"delete": {"_id": 1}}`.
         let first = field.name.split(['.', '[']).next().unwrap_or_default();
         let is_key = first == "delete" && first.len() < field.name.len();

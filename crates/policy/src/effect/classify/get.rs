@@ -98,9 +98,16 @@ fn is_documentation(path: &Path) -> bool {
 }
 
 fn by_graphql(query: &str) -> Option<(EffectClass, String)> {
-    let is_mutation =
-        pairs(query).any(|(name, value)| name == "query" && value.trim_start().starts_with("mutation"));
-    is_mutation.then(|| (EffectClass::Destroy, "mutation by GET".to_owned()))
+    pairs(query).find_map(|(name, value)| match &*name {
+        "query" if value.trim_start().starts_with("mutation") => {
+            Some((EffectClass::Destroy, "mutation by GET".to_owned()))
+        }
+        "operationName" if !value.ends_with("Query") => match name::judge(&words(&value), &[]) {
+            Some(Verdict::Consequential(class)) => Some((class, value.into_owned())),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 fn by_query(path: &Path, query: &str) -> Option<(EffectClass, String)> {

@@ -1,7 +1,9 @@
 //! Judges what the agent acted on before a request: labels, glyphs, typed lines, keys.
 
 use super::name::{self, Verdict};
+use super::phrases;
 use super::terms::*;
+use super::verb;
 use crate::lexicon::{Meaning, Meanings, normalize};
 use crate::rules::wording;
 use crate::{Action, CausingAction, EffectClass, ElementFacts, Key};
@@ -125,7 +127,7 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
             let meanings = Meanings::of(&element.name);
             let is_power = meanings.has(Meaning::Admin) && check.checked
                 || meanings.has(Meaning::Second) && !check.checked;
-            let pays = check.checked && super::phrases::judge(&element.name) == Some(EffectClass::Pay);
+            let pays = check.checked && phrases::judge(&element.name).class == Some(EffectClass::Pay);
             let class = if is_power { Some(EffectClass::Power) } else { pays.then_some(EffectClass::Pay) };
             class.map(|class| (class, element.name.clone()))
         }
@@ -142,6 +144,43 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
         }
         _ => None,
     }
+}
+
+/// What was acted on commits to something that is not known here: it says yes to a question of the page, or it is a verb
+/// of no ordinary work. It counts where the request says nothing either.
+pub(super) fn commits(cause: &CausingAction) -> Option<(EffectClass, String)> {
+    let facts = &cause.facts;
+    let label = match &cause.action {
+        _ if !cause.is_recent => return None,
+        // Sites ask before what cannot be undone.
+        Action::Dialog(answer) if answer.accept => {
+            let dialog = facts.dialog.as_ref().filter(|dialog| dialog.kind == "confirm")?;
+            let is_ordinary = phrases::judge(&dialog.message).is_ordinary || is_ordinary(&dialog.message);
+            return (!is_ordinary).then(|| (EffectClass::Destroy, dialog.message.clone()));
+        }
+        Action::Click(_) => control_label(facts.target.as_ref()?)?,
+        Action::Press(press) if press.chord.activates() => control_label(facts.target.as_ref()?)?,
+        _ => return None,
+    };
+    let reading = phrases::judge(label);
+    let is_unknown_verb = || !reading.is_ordinary && !is_ordinary(label) && verb::is_command(label);
+    (reading.affirms || is_unknown_verb()).then(|| (EffectClass::Destroy, label.to_owned()))
+}
+
+fn control_label(element: &ElementFacts) -> Option<&str> {
+    let role = element.role.as_str();
+    let label = label_of(element).trim();
+    let is_control = !CHOICES.contains(&role) && !CONTENT.contains(&role);
+    (is_control && !label.is_empty() && label.chars().count() <= LONGEST_LABEL).then_some(label)
+}
+
+/// Whether a text has a word of ordinary work.
+fn is_ordinary(text: &str) -> bool {
+    let meanings = Meanings::of(text);
+    let known =
+        [Meaning::Save, Meaning::Go, Meaning::Search, Meaning::Trivial, Meaning::Make, Meaning::Change];
+    known.into_iter().any(|meaning| meanings.has(meaning))
+        || words(text).iter().any(|word| word.is(ORDINARY | ORDINARY_VERB | READ | CHANGE | MAKE))
 }
 
 /// Whether the label of a control is little more than a word that destroys.
@@ -184,7 +223,9 @@ fn label_of(element: &ElementFacts) -> &str {
 
 fn of_control(element: &ElementFacts) -> Option<(EffectClass, String)> {
     let role = element.role.as_str();
-    if CHOICES.contains(&role) || CONTENT.contains(&role) && element.href.is_none() {
+    // A cell or an item of a list with one word may be a control: what somebody wrote has more.
+    let is_content = CONTENT.contains(&role) && (role == "textbox" || label_of(element).trim().contains(' '));
+    if CHOICES.contains(&role) || is_content && element.href.is_none() {
         return None;
     }
     let labels = [&element.name, &element.text];
@@ -242,7 +283,7 @@ fn of_meanings(label: &str) -> Option<EffectClass> {
     if owns.is_some() {
         return owns;
     }
-    let said = super::phrases::judge(label).filter(|class| {
+    let said = phrases::judge(label).class.filter(|class| {
         let is_minor = is_trivial && matches!(class, EffectClass::Destroy | EffectClass::Power);
         let is_step = continues && *class == EffectClass::Pay;
         let is_own = text.starts_with("send me ") && *class == EffectClass::Send;
@@ -263,6 +304,9 @@ fn by_name(label: &str) -> Option<EffectClass> {
     ];
     let found = words(label);
     let (first, last) = (found.first()?, found.last()?);
+    if let Some(class) = led(&found) {
+        return Some(class);
+    }
     let is_shown = SHOWING.contains(&first.text.as_str()) || found.iter().any(|word| word.is(ORDINARY));
     if has_price(label) && found.len() >= 2 && first.text.chars().all(char::is_alphabetic) && !is_shown {
         return Some(EffectClass::Pay);
@@ -276,6 +320,22 @@ fn by_name(label: &str) -> Option<EffectClass> {
         Some(Verdict::Consequential(class)) if class != EffectClass::Send => Some(class),
         _ => None,
     }
+}
+
+/// "Book a table", "Report this post", "Restart": a verb that leads, and no title such as "Order history".
+fn led(found: &[Word]) -> Option<EffectClass> {
+    const MOST_WORDS: usize = 8;
+    const AFTER: [&str; 6] = ["by", "me", "in", "up", "out", "and"];
+    let is_lead_in = |word: &&Word| matches!(word.text.as_str(), "yes" | "confirm" | "please" | "now" | "ok");
+    let said: Vec<&Word> = found.iter().skip_while(is_lead_in).collect();
+    let (first, last) = (said.first()?, said.last()?);
+    // Forms of every kind are submitted; phrases say which of them reach people.
+    let class = name::led_class(first).filter(|_| first.text != "submit")?;
+    let is_title =
+        last.is(UI_NOUN | ORDINARY) || said.get(1).is_some_and(|it| AFTER.contains(&it.text.as_str()));
+    // One word may be the name of a page or a field.
+    let is_alone = said.len() == 1 && (class == EffectClass::Send || first.is(SEND_NOUN | POWER_NOUN));
+    (!is_alone && !is_title && said.len() <= MOST_WORDS).then_some(class)
 }
 
 /// "Confirm ride for €14", "Bestätigen (12,50 EUR)".

@@ -13,6 +13,7 @@ mod payment;
 mod phrases;
 mod state;
 mod terms;
+mod verb;
 
 pub(super) use terms::is_id;
 
@@ -178,11 +179,13 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     if signals.best.is_none() && said_reading {
         return (EffectClass::Read, Vec::new());
     }
+    let base = base.or(signals.is_ordinary.then_some(Verdict::Ordinary));
+    let is_opaque = base.is_none() && signals.best.is_none() && !path.any(terms::ORDINARY);
     if let Some((class, label)) = cause.and_then(label::judge) {
         let lifts = match base {
             Some(Verdict::Ordinary) => {
                 let leads_to_checkout = path.any(terms::ORDINARY) && label::is_checkout(&label);
-                matches!(class, EffectClass::Pay | EffectClass::Account)
+                is_lifted(class, &path, &operations, signals.is_ordinary)
                     && !path.any(terms::AUTH)
                     && !leads_to_checkout
             }
@@ -191,8 +194,19 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
         if lifts || signals.best.is_some() {
             signals.add(class, "label", &label);
         }
+    } else if is_opaque && let Some((class, label)) = cause.and_then(label::commits) {
+        signals.add(class, "label", &label);
     }
     signals.finish()
+}
+
+/// Whether a label of this class counts although the request names ordinary work. A cart line is removed with "Remove";
+/// what is moved or archived after "Delete" is not.
+fn is_lifted(class: EffectClass, path: &Path, operations: &[&str], is_said_ordinary: bool) -> bool {
+    let incidental = terms::ORDINARY | terms::LIGHT | terms::STEP | terms::NESTED;
+    let names_incidental = || operations.iter().flat_map(|name| words(name)).any(|word| word.is(incidental));
+    let is_severe = matches!(class, EffectClass::Pay | EffectClass::Account);
+    is_severe || !is_said_ordinary && !path.any(incidental) && !names_incidental()
 }
 
 fn is_lookup(segment: &address::Segment) -> bool {
@@ -225,6 +239,7 @@ fn judge_query(effect: &Effect, path: &Path, signals: &mut Signals) {
         match fields::judge_operation(&name, &value) {
             Some(Verdict::Consequential(class)) => signals.add(class, "query", &name),
             Some(Verdict::Read) if fields::is_strict_name(&name) => signals.reads = true,
+            Some(Verdict::Ordinary) => signals.is_ordinary = true,
             _ if fields::is_destroying_name(&name)
                 && fields::is_truthy(&value)
                 && !path.any(terms::ORDINARY) =>
@@ -239,7 +254,9 @@ fn judge_query(effect: &Effect, path: &Path, signals: &mut Signals) {
         .iter()
         .filter(|field| fields::is_strict_name(&field.name) && !field.name.contains(['.', '[']))
     {
-        signals.reads |= fields::judge_operation(&field.name, &field.value) == Some(Verdict::Read);
+        let verdict = fields::judge_operation(&field.name, &field.value);
+        signals.reads |= verdict == Some(Verdict::Read);
+        signals.is_ordinary |= verdict == Some(Verdict::Ordinary);
     }
 }
 
@@ -336,11 +353,8 @@ fn message(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
                     | "e"
             );
         let is_envelope = is_cable && last == "command" && field.value == "message";
-        if names
-            && effect.operations.is_empty()
-            && !is_envelope
-            && field.name.matches(['.', '[']).count() <= 2
-        {
+        let is_inner = effect.operations.is_empty() || fields::is_strict_name(&field.name);
+        if names && is_inner && !is_envelope && field.name.matches(['.', '[']).count() <= 2 {
             named.push(&field.value);
         }
     }
@@ -372,8 +386,17 @@ fn message(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     if signals.best.is_none() && matches!(base, Some(Verdict::Read | Verdict::Telemetry)) {
         return (EffectClass::Read, Vec::new());
     }
-    if base != Some(Verdict::Ordinary)
-        && let Some((class, label)) = cause.and_then(label::judge)
+    let path = Path::of(&effect.request.url);
+    if let Some((class, name)) = fields::judge(effect, &path, base) {
+        signals.add(class, "field", &name);
+    }
+    if let Some((class, label)) = cause.and_then(label::judge)
+        && (base != Some(Verdict::Ordinary) || is_lifted(class, &path, &named, false))
+    {
+        signals.add(class, "label", &label);
+    } else if base.is_none()
+        && signals.best.is_none()
+        && let Some((class, label)) = cause.and_then(label::commits)
     {
         signals.add(class, "label", &label);
     }
@@ -387,6 +410,8 @@ struct Signals {
     evidence: Vec<Evidence>,
     /// A field names an operation that reads.
     reads: bool,
+    /// A field names an operation that is ordinary.
+    is_ordinary: bool,
 }
 
 impl Signals {

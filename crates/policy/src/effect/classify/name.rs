@@ -44,6 +44,9 @@ pub(super) fn judge(words: &[Word], context: &[Word]) -> Option<Verdict> {
     if any(DESTROY | WEAK) && any(WHOLLY) || any(WEAK) && around(BIN) {
         return Some(Verdict::Consequential(EffectClass::Destroy));
     }
+    if first.text == "empty" && core.len() > 1 && !any(ORDINARY) {
+        return Some(Verdict::Consequential(EffectClass::Destroy));
+    }
     // `carts/mine/complete`: what was put together is ordered.
     let is_cart = |word: &&Word| word.is(CART);
     if at_ends(EXECUTE)

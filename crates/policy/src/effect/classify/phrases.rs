@@ -11,10 +11,14 @@ enum Kind {
     Passing,
     Close,
     Store,
+    Affirm,
+    Ordinary,
     Class(EffectClass),
 }
 
-const KINDS: [(&str, Kind); 9] = [
+const KINDS: [(&str, Kind); 11] = [
+    ("affirm", Kind::Affirm),
+    ("ordinary", Kind::Ordinary),
     ("cancel", Kind::Cancel),
     ("passing", Kind::Passing),
     ("close", Kind::Close),
@@ -85,12 +89,23 @@ fn is_lead_in(text: &str) -> bool {
         .all(|word| WORDS.contains(&word))
 }
 
-/// The strictest class that the phrases of a label speak of.
-pub(super) fn judge(label: &str) -> Option<EffectClass> {
+/// What the phrases of a label say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Reading {
+    /// The strictest class that they speak of.
+    pub class: Option<EffectClass>,
+    /// They say yes to a question.
+    pub affirms: bool,
+    /// They have a word of ordinary work.
+    pub is_ordinary: bool,
+}
+
+pub(super) fn judge(label: &str) -> Reading {
     let text = fold(label);
+    let mut reading = Reading::default();
     // Consent banners ask to allow, to accept and to approve.
     if text.contains("cookie") {
-        return None;
+        return Reading { is_ordinary: true, ..reading };
     }
     let list = &*PHRASES;
     let (mut cancels, mut passing, mut closes, mut store) = (None, false, false, false);
@@ -112,6 +127,8 @@ pub(super) fn judge(label: &str) -> Option<EffectClass> {
             Kind::Passing => passing = true,
             Kind::Close => closes = true,
             Kind::Store => store = true,
+            Kind::Affirm => reading.affirms |= hit.start() == 0,
+            Kind::Ordinary => reading.is_ordinary = true,
             Kind::Class(class) if best.is_none_or(|best| class.severity() > best.severity()) => {
                 best = Some(class);
             }
@@ -119,7 +136,7 @@ pub(super) fn judge(label: &str) -> Option<EffectClass> {
         }
     }
     if closes && store {
-        return Some(EffectClass::Account);
+        return Reading { class: Some(EffectClass::Account), ..reading };
     }
     let cancelled = cancels.is_some_and(|(start, end, unspaced)| {
         // The ending of a verb is nothing to cancel.
@@ -133,10 +150,8 @@ pub(super) fn judge(label: &str) -> Option<EffectClass> {
         let has_more = |part: &str| part.chars().any(char::is_alphanumeric);
         !passing && (has_more(after) || has_more(&text[..start]))
     });
-    match best {
-        Some(_) => best,
-        None => cancelled.then_some(EffectClass::Destroy),
-    }
+    reading.class = best.or_else(|| cancelled.then_some(EffectClass::Destroy));
+    reading
 }
 
 #[cfg(test)]
@@ -155,7 +170,8 @@ mod tests {
             let (language, list) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
             assert!(has_kind && language.len() == 2, "{line}");
             assert!(
-                list.split(", ").all(|it| it.trim_matches(['*', '=']).chars().count() >= 2 || !it.is_ascii())
+                list.split(", ")
+                    .all(|it| it.trim_matches(['*', '=', ' ']).chars().count() >= 2 || !it.is_ascii())
             );
         }
     }
@@ -172,21 +188,21 @@ mod tests {
             "Close",
             "Accept cookies",
         ] {
-            assert_eq!(judge(label), None, "{label}");
+            assert_eq!(judge(label).class, None, "{label}");
         }
         for label in
             ["Cancel my stay", "Annuler la réservation", "Anuluj rezerwację", "예약 취소", "Yes, cancel it"]
         {
-            assert_eq!(judge(label), Some(EffectClass::Destroy), "{label}");
+            assert_eq!(judge(label).class, Some(EffectClass::Destroy), "{label}");
         }
         for label in ["Hesabı kapat", "Закрыть аккаунт", "Sulje tili", "회원 탈퇴", "Log out of all devices"]
         {
-            assert_eq!(judge(label), Some(EffectClass::Account), "{label}");
+            assert_eq!(judge(label).class, Some(EffectClass::Account), "{label}");
         }
         for label in
             ["Order history", "Last export", "Environment", "Public profile", "Rotate image", "Merge cells"]
         {
-            assert_eq!(judge(label), None, "{label}");
+            assert_eq!(judge(label).class, None, "{label}");
         }
     }
 }

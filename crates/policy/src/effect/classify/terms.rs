@@ -66,6 +66,7 @@ uses! {
     UI_NOUN = "uinoun", 48;
     OPENS = "opens", 49;
     SERVICE_FIELD = "servicefield", 50;
+    LIGHT = "light", 51;
 }
 
 /// Uses of a word that can make a GET consequential.

@@ -1,0 +1,58 @@
+//! Finds commands among labels by the form of their verb: for verbs that no list has.
+//!
+//! A list of consequential verbs is never complete. A button in German that ends in `-en`, or one in Japanese that ends in
+//! `する`, is a command all the same.
+
+use crate::lexicon::{fold_latin, normalize};
+
+/// More words are a sentence, not a command.
+const MOST_WORDS: usize = 6;
+
+/// Endings of the first word: infinitives of French, Spanish, Portuguese, Russian, Ukrainian, Czech and Slovak, imperatives
+/// of Polish, Italian and Scandinavian languages.
+const OF_FIRST: [&str; 22] = [
+    "ar", "er", "ir", "re", "arse", "erse", "irse", "arme", "erme", "irme", "ть", "ться", "ти", "тись",
+    "тися", "aj", "uj", "ij", "at", "it", "ovat", "out",
+];
+/// Endings of the last word: infinitives of German and Dutch, verbs of Turkish, Hungarian and Hindi.
+const OF_LAST: [&str; 14] =
+    ["en", "eln", "ern", "et", "yap", "ver", "kes", "gec", "lemek", "lamak", "asa", "ese", "करें", "दें"];
+/// Endings of texts without spaces.
+const OF_TEXT: [&str; 10] =
+    ["する", "します", "せる", "れる", "める", "ける", "하기", "합니다", "시키기", "니다"];
+/// English words that end like verbs of other languages.
+const NOUNS: [&str; 36] = [
+    "other", "user", "number", "order", "letter", "paper", "water", "summer", "winter", "power", "counter",
+    "folder", "header", "footer", "slider", "calendar", "bar", "car", "star", "air", "chair", "pair",
+    "center", "layer", "manager", "partner", "screen", "green", "open", "seven", "ten", "children", "women",
+    "men", "kitchen", "garden",
+];
+
+/// Whether a label is a command in a language other than English.
+pub(super) fn is_command(label: &str) -> bool {
+    let text = normalize(label);
+    if OF_TEXT.iter().any(|ending| text.ends_with(ending)) {
+        return true;
+    }
+    let folded = fold_latin(&text).swap_remove(0);
+    let words: Vec<&str> =
+        folded.split(|c: char| !c.is_alphanumeric() && !is_mark(c)).filter(|it| !it.is_empty()).collect();
+    let (Some(first), Some(last)) = (words.first(), words.last()) else { return false };
+    if words.len() > MOST_WORDS {
+        return false;
+    }
+    let ends = |word: &str, endings: &[&str]| {
+        const SHORTEST: usize = 4;
+        word.chars().count() >= SHORTEST
+            && !NOUNS.contains(&word)
+            && endings.iter().any(|ending| word.ends_with(ending))
+    };
+    // One Latin word without an accent may be English.
+    let is_foreign = words.len() > 1 || !label.is_ascii();
+    is_foreign && (ends(first, &OF_FIRST) || ends(last, &OF_LAST))
+}
+
+/// Vowel signs of Devanagari.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{900}'..='\u{97f}')
+}
