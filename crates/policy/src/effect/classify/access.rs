@@ -24,7 +24,9 @@ pub(super) fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectCla
             "role" | "roles" | "roleid" | "accesslevel" | "permissionlevel" | "usertype" | "userrole"
             | "rolle" | "rol" | "rola" | "ruolo" | "papel" | "rooli" | "szerep" | "roll" | "role_id"
             | "newrole" => {
-                set && !has(&["content", "parts"]) && (visible.len() <= 4 || is_high_role(&field.value))
+                let is_step = path.any(STEP | ORDINARY);
+                set && !has(&["content", "parts"])
+                    && (visible.len() <= 4 && !is_step || is_high_role(&field.value))
             }
             "permission" | "permissions" | "privileges" | "userpermissions" | "acl" | "bindings"
             | "grants" | "droits" | "rechte" | "permisos" | "permissoes" | "permessi" | "uprawnienia"

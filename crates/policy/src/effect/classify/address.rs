@@ -271,7 +271,7 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if let Some(before) = before
         && before.is_only(DESTROY | SEND | PAY | POWER)
         && !last.any(ORDINARY | ORDINARY_VERB)
-        && (before.is_only(DESTROY | SEND) || !last.any(STEP | READ | CANCEL))
+        && (before.is_only(DESTROY | SEND | POWER) || !last.any(STEP | READ | CANCEL))
         && let Some(verdict @ Verdict::Consequential(_)) = name::judge(&before.words, &[])
     {
         return Some((verdict, word(before)));
@@ -332,8 +332,18 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if is_plan && !is_followed && (path.any(PAY_NOUN | ACCOUNT) || account) {
         return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
     }
+    let is_billing = before.is_some_and(|it| it.words.iter().any(|word| word.text == "billing"));
+    if is_billing && !is_followed && !last.any(STEP | READ | UI_NOUN | KNOWN) {
+        return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
+    }
     let class = name::created(&last.words)?;
-    let creates = matches!(method, "POST" | "PUT") && (!is_followed || class == EffectClass::Destroy);
+    // `/donations/recurring` is a kind of donation, no id.
+    let is_kind = || {
+        let last = path.segments.last();
+        last.is_some_and(|it| it.words.len() == 1 && it.words[0].text.chars().all(char::is_alphabetic))
+    };
+    let may_follow = class == EffectClass::Destroy || class == EffectClass::Pay && is_kind();
+    let creates = matches!(method, "POST" | "PUT") && (!is_followed || may_follow);
     let is_shared = class == EffectClass::Power;
     if !creates && !is_shared {
         return None;

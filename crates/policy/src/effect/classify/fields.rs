@@ -281,7 +281,8 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         return best;
     }
     let found = [
-        addresses(effect),
+        addresses(effect).filter(|_| base != Some(Verdict::Ordinary)),
+        writes_message(effect, path),
         removes(effect, path),
         state::judge(effect, path),
         payment::pays(effect),
@@ -367,4 +368,15 @@ fn removes<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)
         };
         removes.then_some((EffectClass::Destroy, field.name.as_str()))
     })
+}
+
+/// A text that is sent to an address of messages, whatever else it does: `/matches/4/like-and-message`.
+fn writes_message<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
+    let (last, _) = path.named().next()?;
+    let names_message = last.words.len() > 1 && last.any(SEND_NOUN) && !last.any(LIGHT | READ);
+    let text = effect.fields.iter().find(|field| {
+        matches!(last_part(&field.name), "text" | "body" | "message" | "content" | "html")
+            && !field.value.is_empty()
+    })?;
+    (names_message && !is_draft(effect)).then_some((EffectClass::Send, text.name.as_str()))
 }

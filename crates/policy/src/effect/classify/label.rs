@@ -16,6 +16,8 @@ const CONTENT: [&str; 9] =
     ["row", "listitem", "cell", "gridcell", "heading", "article", "paragraph", "treeitem", "textbox"];
 const DESTROYING_GLYPHS: [char; 12] = ['×', '✕', '✖', '✗', '✘', '❌', '🗑', '⌫', '␡', '🚮', '╳', '⨯'];
 const SENDING_GLYPHS: [char; 8] = ['➤', '✈', '📤', '➢', '📨', '🛩', '⮞', '🛫'];
+/// Parts of words for what happens by itself.
+const AUTOMATIC: [&str; 5] = ["auto", "otomat", "авто", "自动", "자동"];
 /// Words that lead to the next step of a form.
 const CONTINUING: [&str; 48] = [
     "continue",
@@ -127,7 +129,10 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
             let meanings = Meanings::of(&element.name);
             let is_power = meanings.has(Meaning::Admin) && check.checked
                 || meanings.has(Meaning::Second) && !check.checked;
-            let pays = check.checked && phrases::judge(&element.name).class == Some(EffectClass::Pay);
+            // What is ticked is a setting, or something on a list such as "Renew passport".
+            let is_setting = AUTOMATIC.iter().any(|part| normalize(&element.name).contains(part));
+            let said = || phrases::judge(&element.name).class == Some(EffectClass::Pay);
+            let pays = check.checked && is_setting && said();
             let class = if is_power { Some(EffectClass::Power) } else { pays.then_some(EffectClass::Pay) };
             class.map(|class| (class, element.name.clone()))
         }
@@ -146,25 +151,74 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
     }
 }
 
-/// What was acted on commits to something that is not known here: it says yes to a question of the page, or it is a verb
-/// of no ordinary work. It counts where the request says nothing either.
-pub(super) fn commits(cause: &CausingAction) -> Option<(EffectClass, String)> {
+/// What a label says that no list of consequential words decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Tone {
+    /// It names ordinary work: "Save", "Add row".
+    Ordinary,
+    /// It ends a form or a dialog of any kind: "OK", "Continue".
+    Generic,
+    /// It says yes to a question of the page, which is not known here.
+    Affirms,
+    /// It is a verb, by its form, of no ordinary work.
+    Command,
+    Unknown,
+}
+
+/// The tone of what was acted on, and its label. Nothing if no control was.
+pub(super) fn tone(cause: &CausingAction) -> Option<(Tone, &str)> {
     let facts = &cause.facts;
     let label = match &cause.action {
         _ if !cause.is_recent => return None,
-        // Sites ask before what cannot be undone.
         Action::Dialog(answer) if answer.accept => {
             let dialog = facts.dialog.as_ref().filter(|dialog| dialog.kind == "confirm")?;
+            // Sites ask before what cannot be undone.
             let is_ordinary = phrases::judge(&dialog.message).is_ordinary || is_ordinary(&dialog.message);
-            return (!is_ordinary).then(|| (EffectClass::Destroy, dialog.message.clone()));
+            let tone = if is_ordinary { Tone::Ordinary } else { Tone::Affirms };
+            return Some((tone, &dialog.message));
         }
         Action::Click(_) => control_label(facts.target.as_ref()?)?,
         Action::Press(press) if press.chord.activates() => control_label(facts.target.as_ref()?)?,
         _ => return None,
     };
     let reading = phrases::judge(label);
-    let is_unknown_verb = || !reading.is_ordinary && !is_ordinary(label) && verb::is_command(label);
-    (reading.affirms || is_unknown_verb()).then(|| (EffectClass::Destroy, label.to_owned()))
+    let is_named = label.chars().filter(|c| c.is_alphabetic()).count() >= 3 || !label.is_ascii();
+    let tone = if reading.affirms {
+        Tone::Affirms
+    } else if reading.is_generic {
+        Tone::Generic
+    } else if has_price(label) {
+        Tone::Command
+    } else if reading.is_ordinary || is_ordinary(label) || !is_named {
+        Tone::Ordinary
+    } else if verb::is_command(label) {
+        Tone::Command
+    } else {
+        Tone::Unknown
+    };
+    Some((tone, label))
+}
+
+/// Whether a line was typed into a field and ended, which is no search.
+pub(super) fn is_line(cause: &CausingAction) -> bool {
+    let Some(element) = cause.facts.target.as_ref() else { return false };
+    let ends = match &cause.action {
+        Action::Type(typing) => typing.submit || typing.text.contains(['\n', '\r']),
+        Action::Press(press) => matches!(press.chord.key, Key::Named(key) if key.name == "Enter"),
+        _ => false,
+    };
+    ends && element.role == "textbox" && !is_ordinary(&element.name)
+}
+
+/// Whether a control was acted on, with or without a label.
+pub(super) fn is_control(cause: &CausingAction) -> bool {
+    let role = cause.facts.target.as_ref().map(|element| element.role.as_str());
+    match &cause.action {
+        Action::Click(_) => role.is_some_and(|role| !CHOICES.contains(&role)),
+        Action::Press(press) => press.chord.activates(),
+        Action::Dialog(answer) => answer.accept,
+        _ => false,
+    }
 }
 
 fn control_label(element: &ElementFacts) -> Option<&str> {
@@ -174,13 +228,24 @@ fn control_label(element: &ElementFacts) -> Option<&str> {
     (is_control && !label.is_empty() && label.chars().count() <= LONGEST_LABEL).then_some(label)
 }
 
-/// Whether a text has a word of ordinary work.
+/// Whether a text has a word of ordinary work, or is the name of a thing.
 fn is_ordinary(text: &str) -> bool {
     let meanings = Meanings::of(text);
     let known =
         [Meaning::Save, Meaning::Go, Meaning::Search, Meaning::Trivial, Meaning::Make, Meaning::Change];
-    known.into_iter().any(|meaning| meanings.has(meaning))
-        || words(text).iter().any(|word| word.is(ORDINARY | ORDINARY_VERB | READ | CHANGE | MAKE))
+    let found = words(text);
+    let is_title = |word: Option<&Word>| word.is_some_and(|word| word.is(UI_NOUN));
+    let leads = found.first().is_some_and(|word| word.is(ORDINARY_VERB | READ | CHANGE | MAKE));
+    // English has its list; words of it are verbs only where they lead.
+    let is_foreign = !text.is_ascii();
+    is_foreign && known.into_iter().any(|meaning| meanings.has(meaning))
+        || leads
+        || matches!(&found[..], [one] if one.text.is_ascii() && one.text.ends_with('s'))
+        || is_title(found.first())
+        || is_title(found.last())
+        || found
+            .iter()
+            .any(|word| word.is(ORDINARY) || !word.text.is_ascii() && word.is(ORDINARY_VERB | CHANGE | MAKE))
 }
 
 /// Whether the label of a control is little more than a word that destroys.
@@ -298,18 +363,10 @@ fn by_name(label: &str) -> Option<EffectClass> {
     const MOST_WORDS: usize = 5;
     // These open a form or a page more often than they do something.
     const OPENING: [&str; 6] = ["open", "new", "add", "start", "build", "register"];
-    // With a price: a product that is shown or kept for later, or a filter.
-    const SHOWING: [&str; 12] = [
-        "add", "view", "show", "from", "under", "over", "filter", "save", "edit", "up", "compare", "details",
-    ];
     let found = words(label);
     let (first, last) = (found.first()?, found.last()?);
     if let Some(class) = led(&found) {
         return Some(class);
-    }
-    let is_shown = SHOWING.contains(&first.text.as_str()) || found.iter().any(|word| word.is(ORDINARY));
-    if has_price(label) && found.len() >= 2 && first.text.chars().all(char::is_alphabetic) && !is_shown {
-        return Some(EffectClass::Pay);
     }
     let acts = DESTROY | PAY | POWER | MAKE | CHANGE | EXECUTE | CANCEL | CLOSING;
     let is_verb = first.is(acts) || last.is(acts);
@@ -338,11 +395,24 @@ fn led(found: &[Word]) -> Option<EffectClass> {
     (!is_alone && !is_title && said.len() <= MOST_WORDS).then_some(class)
 }
 
-/// "Confirm ride for €14", "Bestätigen (12,50 EUR)".
+/// "Confirm ride for €14", "Bestätigen (12,50 EUR)"; but neither "From €14" nor "€14".
 fn has_price(label: &str) -> bool {
     const SIGNS: [char; 13] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₴', '₪', '฿', '₫', '￥'];
     const CODES: [&str; 14] =
         ["EUR", "USD", "GBP", "SEK", "NOK", "DKK", "CHF", "PLN", "CZK", "JPY", "kr", "zł", "Kč", "Ft"];
     let has_code = || label.split(|c: char| !c.is_alphabetic()).any(|word| CODES.contains(&word));
-    label.contains(|c: char| c.is_ascii_digit()) && (label.contains(SIGNS) || has_code())
+    const SHOWING: [&str; 16] = [
+        "from", "under", "over", "up", "details", "compare", "add", "view", "show", "filter", "save", "edit",
+        "sort", "see", "select", "choose",
+    ];
+    let found = words(label);
+    let Some(first) = found.first() else { return false };
+    // "Express delivery €5" is a choice.
+    let verbs = MAKE | CHANGE | EXECUTE | READ | ORDINARY_VERB | LEAD | KNOWN | DESTROY | SEND | PAY | POWER;
+    let is_verb = first.is(verbs) || phrases::judge(&first.text).is_verb();
+    let is_shown = first.text == "addtocart"
+        || SHOWING.contains(&first.text.as_str())
+        || found.iter().any(|word| word.is(ORDINARY))
+        || !is_verb;
+    !is_shown && label.contains(|c: char| c.is_ascii_digit()) && (label.contains(SIGNS) || has_code())
 }

@@ -13,6 +13,7 @@ mod payment;
 mod phrases;
 mod state;
 mod terms;
+mod unknown;
 mod verb;
 
 pub(super) use terms::is_id;
@@ -180,7 +181,7 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
         return (EffectClass::Read, Vec::new());
     }
     let base = base.or(signals.is_ordinary.then_some(Verdict::Ordinary));
-    let is_opaque = base.is_none() && signals.best.is_none() && !path.any(terms::ORDINARY);
+    let is_undecided = base.is_none() && signals.best.is_none() && !path.any(terms::ORDINARY);
     if let Some((class, label)) = cause.and_then(label::judge) {
         let lifts = match base {
             Some(Verdict::Ordinary) => {
@@ -194,7 +195,7 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
         if lifts || signals.best.is_some() {
             signals.add(class, "label", &label);
         }
-    } else if is_opaque && let Some((class, label)) = cause.and_then(label::commits) {
+    } else if is_undecided && let Some((class, label)) = unknown::judge(effect, &path, &operations, cause) {
         signals.add(class, "label", &label);
     }
     signals.finish()
@@ -354,7 +355,9 @@ fn message(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
             );
         let is_envelope = is_cable && last == "command" && field.value == "message";
         let is_inner = effect.operations.is_empty() || fields::is_strict_name(&field.name);
-        if names && is_inner && !is_envelope && field.name.matches(['.', '[']).count() <= 2 {
+        // What somebody typed has spaces.
+        let is_named = names && !field.value.contains(' ') || is_identifier(&field.value);
+        if is_named && is_inner && !is_envelope && field.name.matches(['.', '[']).count() <= 2 {
             named.push(&field.value);
         }
     }
@@ -396,11 +399,19 @@ fn message(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
         signals.add(class, "label", &label);
     } else if base.is_none()
         && signals.best.is_none()
-        && let Some((class, label)) = cause.and_then(label::commits)
+        && let Some((class, label)) = unknown::judge(effect, &path, &named, cause)
     {
         signals.add(class, "label", &label);
     }
     signals.finish()
+}
+
+/// `wipe_board`, `file.unlink`, `sendMessage`: a value that is no text.
+fn is_identifier(value: &str) -> bool {
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:".contains(&byte);
+    value.starts_with(|c: char| c.is_ascii_alphabetic())
+        && value.bytes().all(is_part)
+        && (value.contains('_') || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()))
 }
 
 /// The strictest class so far and what speaks for it.

@@ -144,7 +144,7 @@ fn weakly_destroyed(core: &[&Word], context: &[Word]) -> Option<EffectClass> {
     let ends = core.iter().any(|word| {
         matches!(
             word.text.as_str(),
-            "cancel" | "clear" | "empty" | "disable" | "block" | "discard" | "stop" | "leave"
+            "cancel" | "clear" | "empty" | "disable" | "block" | "discard" | "stop" | "leave" | "end"
         )
     });
     let is_taken = any(CANCELLED) || before().any(|word| word.is(CANCELLED));

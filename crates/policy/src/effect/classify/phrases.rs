@@ -13,10 +13,12 @@ enum Kind {
     Store,
     Affirm,
     Ordinary,
+    Generic,
     Class(EffectClass),
 }
 
-const KINDS: [(&str, Kind); 11] = [
+const KINDS: [(&str, Kind); 12] = [
+    ("generic", Kind::Generic),
     ("affirm", Kind::Affirm),
     ("ordinary", Kind::Ordinary),
     ("cancel", Kind::Cancel),
@@ -54,7 +56,7 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
         } else if let (Some(kind), Some((language, list))) = (kind, line.split_once(": ")) {
             for written in list.split(", ") {
                 let bare = written.trim_start_matches('=').trim_end_matches('*');
-                let leads = language == "en" && matches!(kind, Kind::Class(_));
+                let leads = language == "en" && matches!(kind, Kind::Class(_) | Kind::Ordinary);
                 texts.push(fold(bare));
                 phrases.push(Phrase {
                     kind,
@@ -98,6 +100,15 @@ pub(super) struct Reading {
     pub affirms: bool,
     /// They have a word of ordinary work.
     pub is_ordinary: bool,
+    /// They end a form or a dialog of any kind.
+    pub is_generic: bool,
+}
+
+impl Reading {
+    /// Whether anything is known of the label.
+    pub fn is_verb(self) -> bool {
+        self.class.is_some() || self.affirms || self.is_ordinary || self.is_generic
+    }
 }
 
 pub(super) fn judge(label: &str) -> Reading {
@@ -129,6 +140,7 @@ pub(super) fn judge(label: &str) -> Reading {
             Kind::Store => store = true,
             Kind::Affirm => reading.affirms |= hit.start() == 0,
             Kind::Ordinary => reading.is_ordinary = true,
+            Kind::Generic => reading.is_generic = true,
             Kind::Class(class) if best.is_none_or(|best| class.severity() > best.severity()) => {
                 best = Some(class);
             }
@@ -150,6 +162,8 @@ pub(super) fn judge(label: &str) -> Reading {
         let has_more = |part: &str| part.chars().any(char::is_alphanumeric);
         !passing && (has_more(after) || has_more(&text[..start]))
     });
+    // Alone it closes a form.
+    reading.is_ordinary |= cancels.is_some() && !cancelled;
     reading.class = best.or_else(|| cancelled.then_some(EffectClass::Destroy));
     reading
 }

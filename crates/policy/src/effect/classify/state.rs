@@ -3,6 +3,7 @@
 use super::access::is_technical;
 use super::address::Path;
 use super::fields::{is_truthy, last_part};
+use super::name::{self, Verdict};
 use super::terms::*;
 use crate::EffectClass;
 use crate::effect::{Effect, EffectField};
@@ -43,7 +44,17 @@ fn by_value(field: &EffectField, path: &Path, is_small: bool) -> Option<EffectCl
     }
     let found = words(&field.value);
     let state = found.last().filter(|_| found.len() <= MOST_WORDS)?;
-    let class = state_class(state)?;
+    // `/vm/8/power` with `state: off`.
+    let switched = || {
+        let (last, _) = path.named().next()?;
+        let mut name = last.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join("_");
+        name.push_str(&format!("_{}", state.text));
+        match name::judge(&words(&name), &[]) {
+            Some(Verdict::Consequential(EffectClass::Destroy)) => Some(EffectClass::Destroy),
+            _ => None,
+        }
+    };
+    let class = state_class(state).or_else(switched)?;
     let is_work = path.has_word(&["task", "tasks", "todo", "todos", "issue", "issues", "card", "cards"]);
     let is_ended = state.text.starts_with("cancel");
     let counts = match class {

@@ -67,6 +67,8 @@ uses! {
     OPENS = "opens", 49;
     SERVICE_FIELD = "servicefield", 50;
     LIGHT = "light", 51;
+    GENERIC = "generic", 52;
+    KNOWN = "known", 53;
 }
 
 /// Uses of a word that can make a GET consequential.
@@ -149,7 +151,7 @@ pub(super) fn uses_of(word: &str) -> Uses {
         // Verbs have no plural: `deletes` is none, and `pays` is a country in French.
         found.map(|uses| uses & !(DESTROY | WEAK | SEND | PAY | POWER | MAKE | CHANGE | EXECUTE | READ))
     };
-    exact | known.or_else(plural).unwrap_or(0) | vocabulary.by_stem(word).unwrap_or(0)
+    exact | known.unwrap_or(0) | plural().unwrap_or(0) | vocabulary.by_stem(word).unwrap_or(0)
 }
 
 #[derive(Clone, Debug)]

@@ -28,6 +28,13 @@ const NOUNS: [&str; 36] = [
     "men", "kitchen", "garden",
 ];
 
+/// Short words that English does not have.
+const ARTICLES: [&str; 44] = [
+    "el", "la", "los", "las", "un", "una", "mi", "mis", "del", "al", "le", "les", "une", "mon", "ma", "mes",
+    "cette", "ce", "il", "lo", "gli", "mio", "der", "die", "das", "den", "dem", "ein", "eine", "mein",
+    "meine", "zur", "zum", "het", "een", "mijn", "meu", "minha", "os", "moje", "moj", "dich", "se", "sie",
+];
+
 /// Whether a label is a command in a language other than English.
 pub(super) fn is_command(label: &str) -> bool {
     let text = normalize(label);
@@ -47,8 +54,8 @@ pub(super) fn is_command(label: &str) -> bool {
             && !NOUNS.contains(&word)
             && endings.iter().any(|ending| word.ends_with(ending))
     };
-    // One Latin word without an accent may be English.
-    let is_foreign = words.len() > 1 || !label.is_ascii();
+    // Words of Latin letters without an accent may be English.
+    let is_foreign = !label.is_ascii() || words.iter().any(|word| ARTICLES.contains(word));
     is_foreign && (ends(first, &OF_FIRST) || ends(last, &OF_LAST))
 }
 
