@@ -28,11 +28,10 @@ pub(super) fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectCla
                 set && !has(&["content", "parts"])
                     && (visible.len() <= 4 && !is_step || is_high_role(&field.value))
             }
-            "permission" | "permissions" | "privileges" | "userpermissions" | "acl" | "bindings"
-            | "grants" | "droits" | "rechte" | "permisos" | "permissoes" | "permessi" | "uprawnienia"
-            | "prava" | "opravneni" | "rettigheter" | "behorighet" | "yetkiler" | "scopes" => {
-                set && visible.len() <= 12
-            }
+            "permission" | "permissions" | "perm" | "perms" | "accessrights" | "privileges"
+            | "userpermissions" | "acl" | "bindings" | "grants" | "droits" | "rechte" | "permisos"
+            | "permissoes" | "permessi" | "uprawnienia" | "prava" | "opravneni" | "rettigheter"
+            | "behorighet" | "yetkiler" | "scopes" => set && visible.len() <= 12,
             "sharedwith" | "sharewith" | "shareto" | "invitees" | "collaborators" | "viewers" | "editors"
             | "grantees" | "delegates" => set,
             "newemail" | "emailnew" | "newemailaddress" => set,

@@ -336,6 +336,15 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if is_billing && !is_followed && !last.any(STEP | READ | UI_NOUN | KNOWN) {
         return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
     }
+    let is_security = path.any(GUARD) || path.has_word(&["sso", "iam", "acl"]);
+    if is_security && last.any(UI_NOUN | KNOWN | CHANGE) {
+        return Some((Verdict::Consequential(EffectClass::Power), word(last)));
+    }
+    let is_own =
+        is_followed && path.segments.last().is_some_and(|it| it.words.iter().all(|word| word.text == "me"));
+    if is_own {
+        return Some((Verdict::Ordinary, word(last)));
+    }
     let class = name::created(&last.words)?;
     // `/donations/recurring` is a kind of donation, no id.
     let is_kind = || {

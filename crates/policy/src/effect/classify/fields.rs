@@ -160,7 +160,11 @@ fn judge_service(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
     if !is_service || field.length > LONGEST_OPERATION || field.value.contains([' ', '/', '@']) {
         return None;
     }
-    let method = effect.fields.iter().find(|it| last_part(&it.name).eq_ignore_ascii_case("method"));
+    let is_method = |it: &&EffectField| {
+        last_part(&it.name).eq_ignore_ascii_case("method")
+            && !matches!(it.value.as_str(), "call" | "execute" | "invoke")
+    };
+    let method = effect.fields.iter().find(is_method);
     let whole = method.map(|method| format!("{}.{}", field.value, method.value));
     [Some(field.value.clone()), whole].into_iter().flatten().find_map(|name| {
         match super::judge_dotted(&name) {
@@ -189,6 +193,25 @@ fn judge_identifier(field: &EffectField) -> Option<EffectClass> {
     }
 }
 
+/// A verb as the whole value of a field that nobody types into: `what=wipe`, `job: "drop-index"`.
+fn judge_choice(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
+    const MOST_FIELDS: usize = 6;
+    const LONGEST: usize = 30;
+    let value = field.value.as_str();
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
+    let is_choice = field.length <= LONGEST && value.len() >= 3 && value.bytes().all(is_part);
+    if !is_choice || effect.fields.len() > MOST_FIELDS {
+        return None;
+    }
+    let is_typed = words(last_part(&field.name)).iter().any(|word| word.is(TYPED | QUERIED | SEND_NOUN));
+    let found = words(value);
+    let leads = found.first().is_some_and(|word| word.is(DESTROY) && !word.is(ORDINARY_VERB));
+    match name::judge(&found, &[]) {
+        Some(Verdict::Consequential(class)) if leads && !is_typed => Some(class),
+        _ => None,
+    }
+}
+
 /// Whether a field is named by nothing but a verb that destroys: `_delete`, `btn_delete`, `delete_selected`.
 pub(super) fn is_destroying_name(name: &str) -> bool {
     let part = last_part(name);
@@ -206,7 +229,9 @@ pub(super) fn is_destroying_name(name: &str) -> bool {
         |word: &Word| word.is(DESTROY) || matches!(word.text.as_str(), "deleted" | "destroyed" | "trashed");
     let fits =
         |word: &Word| is_verb(word) || word.is(FILLER) || word.text.chars().all(|c| c.is_ascii_digit());
-    found.iter().any(is_verb) && found.iter().all(fits)
+    // Saving over an older version is no loss that was asked for.
+    let is_saving = part.eq_ignore_ascii_case("overwrite");
+    !is_saving && found.iter().any(is_verb) && found.iter().all(fits)
 }
 
 pub(super) fn is_truthy(value: &str) -> bool {
@@ -233,6 +258,10 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         }
     };
     for field in &effect.fields {
+        // The envelope of a message on a Rails socket.
+        if field.name == "command" && field.value == "message" {
+            continue;
+        }
         let strict = is_strict_name(&field.name);
         if strict && !is_patch || !reads && !is_patch && is_operation_name(&field.name) {
             if let Some(Verdict::Consequential(class)) = judge_operation(&field.name, &field.value) {
@@ -262,7 +291,8 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         }
         let said = judge_button(effect, field)
             .or_else(|| judge_service(effect, field))
-            .or_else(|| judge_identifier(field));
+            .or_else(|| judge_identifier(field))
+            .or_else(|| judge_choice(effect, field));
         if let Some(class) = said.filter(|_| !is_patch && !state::is_queried(&field.name)) {
             keep(class, &field.name);
         }

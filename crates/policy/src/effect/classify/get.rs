@@ -199,6 +199,13 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
         if at > 0 {
             continue;
         }
+        // `/order?item=4&confirmed=1`
+        if is_confirmed(query)
+            && let Some(Verdict::Consequential(class)) =
+                name::judge(&segment.words, &before.map(|it| it.words.clone()).unwrap_or_default())
+        {
+            return Some((class, said()));
+        }
         // `/mail/forward?msg=5&to=ada@example.org`
         if segment.any(SEND) && super::super::decode::pairs(query).any(|(_, value)| value.contains('@')) {
             return Some((EffectClass::Send, said()));
@@ -210,7 +217,7 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
             return Some((class, said()));
         }
         let is_sent =
-            end.text == "send" || end.text == "publish" || end.text == "deploy" || end.text == "broadcast";
+            matches!(end.text.as_str(), "send" | "sendnow" | "publish" | "deploy" | "broadcast" | "sendmail");
         if is_sent && has_id && before.is_some() {
             return Some((EffectClass::Send, said()));
         }
@@ -225,6 +232,28 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
     }
     None
 }
+
+/// Whether a query says that a person agreed: `confirm=yes`, `bestaetigt=1`.
+fn is_confirmed(query: &str) -> bool {
+    pairs(query).any(|(name, value)| {
+        let is_agreed =
+            words(&name).iter().any(|word| word.is(EXECUTE) || CONFIRMED.contains(&word.text.as_str()));
+        is_agreed && fields::is_truthy(&value) && !value.is_empty()
+    })
+}
+
+const CONFIRMED: [&str; 10] = [
+    "confirmed",
+    "sure",
+    "bestaetigt",
+    "bestatigt",
+    "confirme",
+    "confirmado",
+    "confermato",
+    "bevestigd",
+    "potwierdzone",
+    "onaylandi",
+];
 
 fn exports(all: &[Word], core: &[&Word]) -> bool {
     const DATA: [&str; 16] = [

@@ -2,6 +2,7 @@
 
 use super::name::{self, Verdict};
 use super::phrases;
+use super::state;
 use super::terms::*;
 use super::verb;
 use crate::lexicon::{Meaning, Meanings, normalize};
@@ -142,7 +143,7 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
             let class = class.or(is_admin.then_some(EffectClass::Power));
             class.map(|class| (class, option.label.clone()))
         }),
-        Action::Drag(_) => facts.to.as_ref().and_then(of_control),
+        Action::Drag(_) => facts.to.as_ref().and_then(|to| of_control(to).or_else(|| of_place(to))),
         Action::Dialog(answer) if answer.accept => {
             let dialog = facts.dialog.as_ref()?;
             of_meanings(&dialog.message).map(|class| (class, dialog.message.clone()))
@@ -214,7 +215,7 @@ pub(super) fn is_line(cause: &CausingAction) -> bool {
 pub(super) fn is_control(cause: &CausingAction) -> bool {
     let role = cause.facts.target.as_ref().map(|element| element.role.as_str());
     match &cause.action {
-        Action::Click(_) => role.is_some_and(|role| !CHOICES.contains(&role)),
+        Action::Click(_) => role.is_some_and(|role| !CHOICES.contains(&role) && !CONTENT.contains(&role)),
         Action::Press(press) => press.chord.activates(),
         Action::Dialog(answer) => answer.accept,
         _ => false,
@@ -296,6 +297,13 @@ fn of_control(element: &ElementFacts) -> Option<(EffectClass, String)> {
     let labels = [&element.name, &element.text];
     let found = labels.into_iter().filter_map(|label| of_text(label).map(|class| (class, label.clone())));
     found.max_by_key(|(class, _)| class.severity())
+}
+
+/// What is dropped on "Published" or "Deleted" is moved to that state.
+fn of_place(element: &ElementFacts) -> Option<(EffectClass, String)> {
+    let label = label_of(element);
+    let class = words(label).last().and_then(state::state_class)?;
+    matches!(class, EffectClass::Destroy | EffectClass::Send).then(|| (class, label.to_owned()))
 }
 
 /// Enter in a field presses the button of its form; in a field for messages it sends.
@@ -382,7 +390,8 @@ fn by_name(label: &str) -> Option<EffectClass> {
 /// "Book a table", "Report this post", "Restart": a verb that leads, and no title such as "Order history".
 fn led(found: &[Word]) -> Option<EffectClass> {
     const MOST_WORDS: usize = 8;
-    const AFTER: [&str; 6] = ["by", "me", "in", "up", "out", "and"];
+    // "Order by name", "Reject all".
+    const AFTER: [&str; 7] = ["by", "me", "in", "up", "out", "and", "all"];
     let is_lead_in = |word: &&Word| matches!(word.text.as_str(), "yes" | "confirm" | "please" | "now" | "ok");
     let said: Vec<&Word> = found.iter().skip_while(is_lead_in).collect();
     let (first, last) = (said.first()?, said.last()?);

@@ -41,7 +41,8 @@ pub(super) fn judge(words: &[Word], context: &[Word]) -> Option<Verdict> {
     if at_ends(OPENS) && around(PREMISES) {
         return Some(Verdict::Consequential(EffectClass::Power));
     }
-    if any(DESTROY | WEAK) && any(WHOLLY) || any(WEAK) && around(BIN) {
+    let is_final = core.iter().any(|word| word.is(WHOLLY) && word.text != "all");
+    if is_final || any(DESTROY | WEAK) && any(WHOLLY) || any(WEAK) && around(BIN) {
         return Some(Verdict::Consequential(EffectClass::Destroy));
     }
     if first.text == "empty" && core.len() > 1 && !any(ORDINARY) {
@@ -208,10 +209,10 @@ fn consequence(first: &Word, last: &Word, core: &[&Word], context: &[Word]) -> O
     if at_ends(SEND) {
         return (!is_own_code).then_some(EffectClass::Send);
     }
-    if (any(EXECUTE) || makes) && around(PAY_NOUN) {
+    if (any(EXECUTE) || makes || first.text == "activate") && around(PAY_NOUN) {
         return Some(EffectClass::Pay);
     }
-    if at_ends(EXECUTE) && around(POWER_NOUN | DEAL) {
+    if (at_ends(EXECUTE) || last.text == "download") && around(POWER_NOUN | DEAL) {
         return Some(EffectClass::Power);
     }
     if makes && around(SEND_NOUN) && !is_own_code {

@@ -97,7 +97,7 @@ fn by_name(field: &EffectField, is_small: bool) -> Option<EffectClass> {
 }
 
 /// The class of a state, listed or formed from a verb: `archived` is none, `dissolved` is that of `dissolve`.
-fn state_class(state: &Word) -> Option<EffectClass> {
+pub(super) fn state_class(state: &Word) -> Option<EffectClass> {
     const STATES: [(Uses, EffectClass); 4] = [
         (GONE, EffectClass::Destroy),
         (PUBLIC, EffectClass::Send),

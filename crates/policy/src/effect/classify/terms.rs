@@ -69,6 +69,7 @@ uses! {
     LIGHT = "light", 51;
     GENERIC = "generic", 52;
     KNOWN = "known", 53;
+    TYPED = "typed", 54;
 }
 
 /// Uses of a word that can make a GET consequential.

@@ -10,13 +10,17 @@ use super::fields::last_part;
 use super::label::{self, Tone};
 use super::terms::*;
 use crate::CausingAction;
-use crate::effect::{Effect, EffectTransport};
+use crate::effect::{Effect, EffectField, EffectTransport};
+
+const MOST_CONFIRMED: usize = 3;
 
 /// What the form of a request tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape {
     /// A verb that no list has, done to something: `/campaigns/4/blast`, `mutation blastCampaign`.
     Command,
+    /// The same with a field or two: `/auctions/4/raise` with `{"by": 10}`.
+    Act,
     /// Nothing says what it does: `/api/rpc` with `{"op": 7}`.
     Opaque,
     /// A thing is named.
@@ -39,11 +43,15 @@ pub(super) fn judge(
     let (tone, label) = label::tone(cause).unwrap_or((Tone::Generic, ""));
     let asks = match (shape, tone) {
         (_, Tone::Ordinary) => false,
+        // A form that is filled in is confirmed, too.
+        (Shape::Thing, Tone::Affirms) => effect.fields.len() <= MOST_CONFIRMED,
         (_, Tone::Affirms) => true,
         (Shape::Command, _) => label::is_control(cause),
         (Shape::Opaque, Tone::Command | Tone::Unknown) => true,
         (Shape::Thing, Tone::Command) => true,
-        (Shape::Opaque | Shape::Thing, _) => false,
+        (Shape::Act, Tone::Command) => true,
+        (Shape::Act, Tone::Unknown) => is_phrase(label),
+        (Shape::Act | Shape::Opaque | Shape::Thing, _) => false,
     };
     asks.then(|| (EffectClass::Destroy, label.to_owned()))
 }
@@ -73,26 +81,40 @@ fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> Shape {
     if path.named().all(|(segment, _)| says_nothing(&segment.words)) {
         return Shape::Opaque;
     }
-    if is_command(effect, path) { Shape::Command } else { Shape::Thing }
+    command_shape(effect, path).unwrap_or(Shape::Thing)
+}
+
+/// "Raise bid", but neither "Blue" nor "3 points": these are choices.
+fn is_phrase(label: &str) -> bool {
+    label.split_whitespace().count() >= 2 && !label.contains(|c: char| c.is_ascii_digit())
 }
 
 /// `POST /campaigns/4/blast` without fields, or `POST /campaigns/blast` with nothing but an id.
-fn is_command(effect: &Effect, path: &Path) -> bool {
+fn command_shape(effect: &Effect, path: &Path) -> Option<Shape> {
     const SHORTEST: usize = 4;
-    let [.., before, last] = &path.segments[..] else { return false };
-    let [verb] = &last.words[..] else { return false };
-    let is_verb =
-        !last.is_id && verb.text.chars().count() >= SHORTEST && !verb.text.ends_with('s') && !is_known(verb);
-    let (mut has_id, mut has_more) = (before.is_id, false);
-    for field in
-        effect.fields.iter().filter(|field| !is_technical(&last_part(&field.name).to_ascii_lowercase()))
-    {
-        let names_id =
-            words(last_part(&field.name)).last().is_some_and(|word| ID_NAMES.contains(&word.text.as_str()));
-        has_id |= names_id;
-        has_more |= !names_id;
+    const FEW_FIELDS: usize = 2;
+    let [.., before, last] = &path.segments[..] else { return None };
+    let [verb] = &last.words[..] else { return None };
+    let is_verb = !last.is_id
+        && verb.text.chars().count() >= SHORTEST
+        && !verb.text.ends_with('s')
+        // What happened is reported: `/articles/4/opened`.
+        && !verb.text.ends_with("ed")
+        && !is_known(verb)
+        && effect.request.method == "POST";
+    let is_visible = |field: &&EffectField| !is_technical(&last_part(&field.name).to_ascii_lowercase());
+    let names_id = |field: &EffectField| {
+        words(last_part(&field.name)).last().is_some_and(|word| ID_NAMES.contains(&word.text.as_str()))
+    };
+    let (ids, others): (Vec<_>, Vec<_>) =
+        effect.fields.iter().filter(is_visible).partition(|field| names_id(field));
+    if !is_verb || !before.is_id && ids.is_empty() {
+        None
+    } else if others.is_empty() {
+        Some(Shape::Command)
+    } else {
+        (others.len() <= FEW_FIELDS).then_some(Shape::Act)
     }
-    is_verb && has_id && !has_more && effect.request.method == "POST"
 }
 
 const ID_NAMES: [&str; 12] =
