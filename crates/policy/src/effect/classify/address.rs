@@ -131,6 +131,11 @@ impl Path {
         ])
     }
 
+    /// Whether the address is that of a row in an administration: `/admin/shop/order/4/change/`.
+    pub fn is_admin_row(&self) -> bool {
+        is_admin(self) && self.named().next().is_some_and(|(last, _)| last.any(MAKE | CHANGE))
+    }
+
     /// Whether the address takes commands: `/droplets/4/actions`.
     pub fn is_command(&self) -> bool {
         const COMMANDS: [&str; 6] = ["action", "actions", "command", "commands", "operation", "operations"];
@@ -371,9 +376,8 @@ fn is_admin(path: &Path) -> bool {
 
 /// Rows of an administration page are kept, not sent: a new `Order` there is a record.
 fn in_admin(path: &Path, verdict: Verdict) -> Verdict {
-    let last_is_row = path.named().next().is_some_and(|(last, _)| last.any(MAKE | CHANGE));
     match verdict {
-        Verdict::Consequential(EffectClass::Send | EffectClass::Pay) if is_admin(path) && last_is_row => {
+        Verdict::Consequential(EffectClass::Send | EffectClass::Pay) if path.is_admin_row() => {
             Verdict::Ordinary
         }
         other => other,

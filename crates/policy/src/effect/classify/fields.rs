@@ -324,6 +324,18 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
     best
 }
 
+/// Whether the fields say where in a list something goes: `before`, `index`, a list of ids.
+pub(super) fn sorts(effect: &Effect) -> bool {
+    const PLACES: [&str; 10] =
+        ["before", "after", "index", "position", "pos", "ids", "rank", "from", "direction", "order"];
+    effect.fields.iter().any(|field| {
+        let front = field.name.split(['.', '[']).next().unwrap_or_default();
+        PLACES.iter().any(|place| {
+            front.eq_ignore_ascii_case(place) || last_part(&field.name).eq_ignore_ascii_case(place)
+        })
+    })
+}
+
 /// Whether the fields say that this is kept for later.
 pub(super) fn is_draft(effect: &Effect) -> bool {
     let is_state = |field: &EffectField| {

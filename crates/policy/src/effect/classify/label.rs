@@ -241,7 +241,8 @@ fn is_ordinary(text: &str) -> bool {
     let is_foreign = !text.is_ascii();
     is_foreign && known.into_iter().any(|meaning| meanings.has(meaning))
         || leads
-        || matches!(&found[..], [one] if one.text.is_ascii() && one.text.ends_with('s'))
+        // One word is a choice more often than a verb that no list has: "Monthly", "Bold".
+        || matches!(&found[..], [one] if one.text.is_ascii() && !verb::is_command(text))
         || is_title(found.first())
         || is_title(found.last())
         || found
@@ -261,6 +262,16 @@ pub(super) fn exports(cause: &CausingAction) -> bool {
     let Some(element) = cause.facts.target.as_ref().filter(|_| cause.is_recent) else { return false };
     let meanings = Meanings::of(label_of(element));
     matches!(cause.action, Action::Click(_) | Action::Press(_)) && meanings.has(Meaning::Export)
+}
+
+/// Whether a label does something ordinary to a thing with a name: "Star Buy milk", "Details of Cancel the trip".
+pub(super) fn names_content(label: &str) -> bool {
+    phrases::judge(label).class.is_none()
+        && words(label).first().is_some_and(|word| {
+            word.text.is_ascii()
+                && word.is(ORDINARY | ORDINARY_VERB | UI_NOUN)
+                && !word.is(EXECUTE | MAKE | CHANGE)
+        })
 }
 
 /// Whether a label leads to the till rather than paying there.

@@ -144,6 +144,11 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
             matches!(found, Some((Verdict::Consequential(EffectClass::Send), _))) && fields::is_draft(effect);
         match found {
             Some((Verdict::Consequential(_), _)) if draft => Some(Verdict::Ordinary),
+            Some((Verdict::Consequential(EffectClass::Pay), word))
+                if word == "order" && fields::sorts(effect) =>
+            {
+                Some(Verdict::Ordinary)
+            }
             Some((Verdict::Consequential(class), word)) if !is_checkout_step(effect, &path, class, cause) => {
                 signals.add(class, "address", &word);
                 Some(Verdict::Consequential(class))
@@ -187,6 +192,7 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
             Some(Verdict::Ordinary) => {
                 let leads_to_checkout = path.any(terms::ORDINARY) && label::is_checkout(&label);
                 is_lifted(class, &path, &operations, signals.is_ordinary)
+                    && !label::names_content(&label)
                     && !path.any(terms::AUTH)
                     && !leads_to_checkout
             }

@@ -22,7 +22,12 @@ pub(super) fn judge<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass,
         let class = by_value(field, path, is_small).or_else(|| by_name(field, is_small))?;
         Some((class, field.name.as_str()))
     });
-    found.chain(publishes(effect)).max_by_key(|(class, _)| class.severity())
+    // The form of a row has every field of it; which of them are new is not known.
+    let counts = |class: &EffectClass| *class == EffectClass::Destroy || !path.is_admin_row();
+    found
+        .chain(publishes(effect))
+        .filter(|(class, _)| counts(class))
+        .max_by_key(|(class, _)| class.severity())
 }
 
 /// The last part of a name, without case and separators.

@@ -199,6 +199,20 @@ fn uses_of_compound(text: &str) -> Uses {
             return DESTROY;
         }
     }
+    // `reinvite`, `bulksend`, `autopay` are what their verb is; `uninvite`, `disinvite` take away.
+    const CLASSES: Uses = DESTROY | SEND | PAY | POWER | CANCEL;
+    const PREFIXES: [&str; 8] = ["re", "auto", "bulk", "mass", "force", "quick", "batch", "pre"];
+    const TAKING: [&str; 3] = ["un", "dis", "de"];
+    let verb = |prefix: &&str| {
+        let rest = text.strip_prefix(*prefix).filter(|rest| rest.len() >= 4)?;
+        VOCABULARY.words.get(rest).map(|uses| uses & CLASSES).filter(|uses| *uses != 0)
+    };
+    if let Some(uses) = PREFIXES.iter().find_map(verb) {
+        return uses;
+    }
+    if TAKING.iter().find_map(verb).is_some() {
+        return DESTROY;
+    }
     const SENT: [&str; 6] = ["message", "mail", "email", "msg", "sms", "reply"];
     let sent = text.strip_prefix("send").is_some_and(|rest| SENT.contains(&rest));
     if sent { SEND } else { 0 }

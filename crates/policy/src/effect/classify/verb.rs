@@ -5,6 +5,8 @@
 
 use crate::lexicon::{fold_latin, normalize};
 
+const LONG: usize = 8;
+
 /// More words are a sentence, not a command.
 const MOST_WORDS: usize = 6;
 
@@ -21,11 +23,49 @@ const OF_LAST: [&str; 14] =
 const OF_TEXT: [&str; 10] =
     ["する", "します", "せる", "れる", "める", "ける", "하기", "합니다", "시키기", "니다"];
 /// English words that end like verbs of other languages.
-const NOUNS: [&str; 36] = [
-    "other", "user", "number", "order", "letter", "paper", "water", "summer", "winter", "power", "counter",
-    "folder", "header", "footer", "slider", "calendar", "bar", "car", "star", "air", "chair", "pair",
-    "center", "layer", "manager", "partner", "screen", "green", "open", "seven", "ten", "children", "women",
-    "men", "kitchen", "garden",
+const NOUNS: [&str; 42] = [
+    "fullscreen",
+    "evergreen",
+    "touchscreen",
+    "forgotten",
+    "homescreen",
+    "splitscreen",
+    "other",
+    "user",
+    "number",
+    "order",
+    "letter",
+    "paper",
+    "water",
+    "summer",
+    "winter",
+    "power",
+    "counter",
+    "folder",
+    "header",
+    "footer",
+    "slider",
+    "calendar",
+    "bar",
+    "car",
+    "star",
+    "air",
+    "chair",
+    "pair",
+    "center",
+    "layer",
+    "manager",
+    "partner",
+    "screen",
+    "green",
+    "open",
+    "seven",
+    "ten",
+    "children",
+    "women",
+    "men",
+    "kitchen",
+    "garden",
 ];
 
 /// Short words that English does not have.
@@ -56,7 +96,10 @@ pub(super) fn is_command(label: &str) -> bool {
     };
     // Words of Latin letters without an accent may be English.
     let is_foreign = !label.is_ascii() || words.iter().any(|word| ARTICLES.contains(word));
-    is_foreign && (ends(first, &OF_FIRST) || ends(last, &OF_LAST))
+    // "Wegwerfen": long English words seldom end so.
+    let is_infinitive =
+        words.len() == 1 && first.len() >= LONG && first.ends_with("en") && !NOUNS.contains(first);
+    is_infinitive || is_foreign && (ends(first, &OF_FIRST) || ends(last, &OF_LAST))
 }
 
 /// Vowel signs of Devanagari.
