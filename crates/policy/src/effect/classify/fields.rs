@@ -165,6 +165,12 @@ fn judge_service(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
             && !matches!(it.value.as_str(), "call" | "execute" | "invoke")
     };
     let method = effect.fields.iter().find(is_method);
+    // `api=Core.User&method=create`: somebody gets a login.
+    let is_login =
+        words(&field.value).iter().any(|word| matches!(word.text.as_str(), "user" | "users" | "login"));
+    if is_login && method.is_some_and(|method| words(&method.value).iter().any(|word| word.is(MAKE))) {
+        return Some(EffectClass::Power);
+    }
     let whole = method.map(|method| format!("{}.{}", field.value, method.value));
     [Some(field.value.clone()), whole].into_iter().flatten().find_map(|name| {
         match super::judge_dotted(&name) {

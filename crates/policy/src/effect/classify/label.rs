@@ -367,14 +367,16 @@ fn of_meanings(label: &str) -> Option<EffectClass> {
     if owns.is_some() {
         return owns;
     }
-    let said = phrases::judge(label).class.filter(|class| {
+    let reading = phrases::judge(label);
+    let said = reading.class.filter(|class| {
         let is_minor = is_trivial && matches!(class, EffectClass::Destroy | EffectClass::Power);
         let is_step = continues && *class == EffectClass::Pay;
         let is_own = text.starts_with("send me ") && *class == EffectClass::Send;
         !is_minor && !is_step && !is_own
     });
     let named = by_name(label).filter(|class| !(is_trivial || continues && *class == EffectClass::Pay));
-    found.chain(invites).chain(said).chain(named).max_by_key(|class| class.severity())
+    let all = found.chain(invites).chain(said).chain(named);
+    all.filter(|class| !(reading.cancels && *class == EffectClass::Pay)).max_by_key(|class| class.severity())
 }
 
 /// What a short label says when it is read like the name of an operation: "Make a donation", "Set IAM policy".

@@ -96,6 +96,8 @@ fn is_lead_in(text: &str) -> bool {
 pub(super) struct Reading {
     /// The strictest class that they speak of.
     pub class: Option<EffectClass>,
+    /// They end something, such as an order.
+    pub cancels: bool,
     /// They say yes to a question.
     pub affirms: bool,
     /// They have a word of ordinary work.
@@ -164,6 +166,9 @@ pub(super) fn judge(label: &str) -> Reading {
     });
     // Alone it closes a form.
     reading.is_ordinary |= cancels.is_some() && !cancelled;
+    // "Cancel the order" orders nothing.
+    reading.cancels = cancelled;
+    let best = best.filter(|class| !(cancelled && *class == EffectClass::Pay));
     reading.class = best.or_else(|| cancelled.then_some(EffectClass::Destroy));
     reading
 }
