@@ -1,7 +1,7 @@
 //! Judges fields that hand out power: roles, rights, logins, and who may see something.
 
-use super::address::Path;
 use super::fields::{is_truthy, last_part};
+use super::path::Path;
 use super::terms::*;
 use crate::EffectClass;
 use crate::effect::{Effect, EffectField};

@@ -1,8 +1,8 @@
 //! Judges fields: those that name an operation, and those that pay, publish or hand out power. The value of any other
 //! field is what somebody typed, and says nothing.
 
-use super::address::Path;
 use super::name::{self, Verdict};
+use super::path::Path;
 use super::payment;
 use super::terms::*;
 use super::{access, state};
@@ -320,14 +320,26 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         addresses(effect).filter(|_| base != Some(Verdict::Ordinary)),
         writes_message(effect, path),
         removes(effect, path),
-        state::judge(effect, path),
-        payment::pays(effect),
+        state::judge(effect, path).filter(|_| !is_query(effect)),
+        payment::pays(effect)
+            .filter(|_| !path.has_word(&["budget", "budgets", "expense", "expenses", "ledger"])),
         access::empowers(effect, path),
     ];
     for (class, name) in found.into_iter().flatten() {
         keep(class, name);
     }
     best
+}
+
+/// Whether there are fields, and all of them are numbers.
+pub(super) fn is_numeric(effect: &Effect) -> bool {
+    let is_number = |field: &EffectField| field.value.bytes().all(|byte| byte.is_ascii_digit());
+    !effect.fields.is_empty() && effect.fields.iter().all(is_number)
+}
+
+/// Whether the operations are about what is looked for: `updateFilters(status: CANCELLED)`.
+fn is_query(effect: &Effect) -> bool {
+    effect.operations.iter().flat_map(|name| words(name)).any(|word| word.is(QUERIED))
 }
 
 /// Whether the fields say where in a list something goes: `before`, `index`, a list of ids.

@@ -1,9 +1,9 @@
 //! GET and HEAD: harmless, except for those that are consequential by their address or by the link that was clicked.
 
-use super::address::{self, Path};
 use super::fields;
 use super::label;
 use super::name::{self, Verdict};
+use super::path::{self, Path, Segment};
 use super::terms::*;
 use crate::effect::decode::pairs;
 use crate::effect::{CausingAction, RequestHead};
@@ -16,7 +16,7 @@ const MOST_WORDS: usize = 4;
 /// The class of a GET, or `None` for the common case. Most addresses have no word that matters and are done after one
 /// pass over their bytes.
 pub(super) fn judge(head: &RequestHead<'_>, cause: Option<&CausingAction>) -> Option<(EffectClass, String)> {
-    let (path, query) = address::split(head.url);
+    let (path, query) = path::split(head.url);
     if is_static(head, path) {
         return None;
     }
@@ -76,7 +76,7 @@ fn is_trigger(word: &[u8]) -> bool {
 
 fn by_address(head: &RequestHead<'_>, query: &str) -> Option<(EffectClass, String)> {
     let path = Path::of(head.url);
-    if is_documentation(&path) {
+    if is_documentation(&path) || is_django_question(&path, head.url) {
         return None;
     }
     if !path.operations.is_empty()
@@ -90,8 +90,18 @@ fn by_address(head: &RequestHead<'_>, query: &str) -> Option<(EffectClass, Strin
     by_query(&path, query).or_else(|| by_path(&path, query))
 }
 
+/// The page on which the administration of Django asks before it deletes: `/admin/shop/order/4/delete/`.
+fn is_django_question(path: &Path, url: &str) -> bool {
+    let is = |at: usize, name: &str| matches!(&path.segments[at].words[..], [word] if word.text == name);
+    url.ends_with("/delete/")
+        && path.segments.len() == 5
+        && is(0, "admin")
+        && path.segments[3].is_id
+        && is(4, "delete")
+}
+
 fn is_documentation(path: &Path) -> bool {
-    let is_title = |segment: &address::Segment| segment.words.len() > MOST_WORDS;
+    let is_title = |segment: &Segment| segment.words.len() > MOST_WORDS;
     let last = path.segments.iter().rev().find(|segment| !segment.is_id);
     let is_docs = path.segments.iter().take(3).any(|segment| segment.words.len() <= 2 && segment.any(DOCS));
     is_docs || last.is_some_and(is_title) || path.any(ORDINARY) || path.any(TELEMETRY)
@@ -314,7 +324,8 @@ fn by_cause(
         return None;
     }
     let path_words = Path::of(head.url);
-    if path_words.any(ORDINARY | TELEMETRY) || is_documentation(&path_words) {
+    let is_harmless = path_words.any(ORDINARY | TELEMETRY) || is_django_question(&path_words, head.url);
+    if is_harmless || is_documentation(&path_words) {
         return None;
     }
     let form = element.and_then(|element| element.form.as_ref());

@@ -389,6 +389,12 @@ fn by_name(label: &str) -> Option<EffectClass> {
     if let Some(class) = led(&found) {
         return Some(class);
     }
+    if let [one] = &found[..]
+        && one.is(PAY)
+        && !one.is(ORDINARY_VERB | PAY_NOUN)
+    {
+        return Some(EffectClass::Pay);
+    }
     let acts = DESTROY | PAY | POWER | MAKE | CHANGE | EXECUTE | CANCEL | CLOSING;
     let is_verb = first.is(acts) || last.is(acts);
     if found.len() < 2 || found.len() > MOST_WORDS || !is_verb || OPENING.contains(&first.text.as_str()) {

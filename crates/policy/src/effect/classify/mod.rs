@@ -8,7 +8,9 @@ mod address;
 mod fields;
 mod get;
 mod label;
+mod message;
 mod name;
+mod path;
 mod payment;
 mod phrases;
 mod state;
@@ -20,9 +22,9 @@ pub(super) use terms::is_id;
 
 use super::{BodyKind, Effect, EffectTransport, RequestHead};
 use crate::{ActionClass, CausingAction, Evidence, Risk};
-use address::Path;
 use name::Verdict;
-use terms::{FILLER, SEND_NOUN, SOCKET, Word, words};
+use path::Path;
+use terms::{FILLER, SEND_NOUN, Word, words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectClass {
@@ -105,7 +107,7 @@ pub(super) fn names_operation(name: &str) -> bool {
 /// The values of the fields that name an operation, each once.
 pub(super) fn operation_values(effect: &Effect) -> Vec<String> {
     const LONGEST: usize = 60;
-    let (_, query) = address::split(&effect.request.url);
+    let (_, query) = path::split(&effect.request.url);
     let in_query = super::decode::pairs(query).map(|(name, value)| (name.into_owned(), value.into_owned()));
     let in_body = effect.fields.iter().map(|field| (field.name.clone(), field.value.clone()));
     let named = in_query
@@ -119,7 +121,7 @@ pub(super) fn operation_values(effect: &Effect) -> Vec<String> {
 pub(super) fn classify(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<Evidence>) {
     let head = effect.request.head();
     match (head.transport, head.method) {
-        (EffectTransport::WebSocket, _) => message(effect, cause),
+        (EffectTransport::WebSocket, _) => message::judge(effect, cause),
         (_, "GET" | "HEAD") => match get::judge(&head, cause) {
             Some((class, word)) => (class, vec![Evidence::new("address", &word)]),
             None => (EffectClass::Read, Vec::new()),
@@ -144,6 +146,12 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
             matches!(found, Some((Verdict::Consequential(EffectClass::Send), _))) && fields::is_draft(effect);
         match found {
             Some((Verdict::Consequential(_), _)) if draft => Some(Verdict::Ordinary),
+            // Flash cards are reviewed, too.
+            Some((Verdict::Consequential(EffectClass::Send), word))
+                if word == "review" && fields::is_numeric(effect) =>
+            {
+                None
+            }
             Some((Verdict::Consequential(EffectClass::Pay), word))
                 if word == "order" && fields::sorts(effect) =>
             {
@@ -154,7 +162,9 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
                 Some(Verdict::Consequential(class))
             }
             Some((Verdict::Consequential(_), _)) => None,
-            Some((Verdict::Read, _)) => Some(Verdict::Read).filter(|_| path.is_certain_read()),
+            Some((Verdict::Read, _)) => {
+                Some(Verdict::Read).filter(|_| method == "POST" && path.is_certain_read())
+            }
             Some((verdict, _)) => Some(verdict),
             None => None,
         }
@@ -216,7 +226,7 @@ fn is_lifted(class: EffectClass, path: &Path, operations: &[&str], is_said_ordin
     is_severe || !is_said_ordinary && !path.any(incidental) && !names_incidental()
 }
 
-fn is_lookup(segment: &address::Segment) -> bool {
+fn is_lookup(segment: &path::Segment) -> bool {
     const LOOKUPS: [&str; 8] =
         ["search", "find", "query", "preview", "lookup", "validate", "suggest", "calculate"];
     segment.words.iter().any(|word| LOOKUPS.contains(&word.text.as_str()))
@@ -241,7 +251,7 @@ fn is_checkout_step(effect: &Effect, path: &Path, class: EffectClass, cause: Opt
 }
 
 fn judge_query(effect: &Effect, path: &Path, signals: &mut Signals) {
-    let (_, query) = address::split(&effect.request.url);
+    let (_, query) = path::split(&effect.request.url);
     for (name, value) in super::decode::pairs(query).take(60) {
         match fields::judge_operation(&name, &value) {
             Some(Verdict::Consequential(class)) => signals.add(class, "query", &name),
@@ -330,94 +340,6 @@ fn judge_dotted(operation: &str) -> Option<Verdict> {
     let led =
         || method.first().filter(|_| method.len() == 1 && !service.is_empty()).and_then(name::led_class);
     verdict.or_else(|| noun().or_else(posted).or_else(led).map(Verdict::Consequential))
-}
-
-/// A message on an open WebSocket.
-fn message(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<Evidence>) {
-    let mut signals = Signals::default();
-    let mut base = None;
-    let mut named: Vec<&str> = effect.operations.iter().map(String::as_str).collect();
-    let is_cable = effect.fields.iter().any(|field| field.name.starts_with("identifier"));
-    for field in effect.fields.iter().filter(|field| field.length <= 60) {
-        let last = fields::last_part(&field.name).to_ascii_lowercase();
-        let is_invocation =
-            field.name == "target" && effect.fields.iter().any(|it| it.name.starts_with("arguments"));
-        let names = is_invocation
-            || matches!(
-                last.as_str(),
-                "type"
-                    | "event"
-                    | "op"
-                    | "action"
-                    | "method"
-                    | "cmd"
-                    | "command"
-                    | "t"
-                    | "msg"
-                    | "kind"
-                    | "name"
-                    | "topic"
-                    | "e"
-            );
-        let is_envelope = is_cable && last == "command" && field.value == "message";
-        let is_inner = effect.operations.is_empty() || fields::is_strict_name(&field.name);
-        // What somebody typed has spaces.
-        let is_named = names && !field.value.contains(' ') || is_identifier(&field.value);
-        if is_named && is_inner && !is_envelope && field.name.matches(['.', '[']).count() <= 2 {
-            named.push(&field.value);
-        }
-    }
-    let texts = ["text", "body", "content", "message", "msg"];
-    let has_text = effect
-        .fields
-        .iter()
-        .any(|field| texts.contains(&fields::last_part(&field.name)) && !field.value.is_empty());
-    for name in &named {
-        let found = words(name);
-        let is_plain = found.len() == 1 && found[0].text == "message";
-        let verdict = if name.starts_with("query ") || name.starts_with("subscription ") {
-            Some(Verdict::Read)
-        } else {
-            judge_operation(effect, name)
-        };
-        let keeps_alive = !found.is_empty()
-            && found.iter().all(|word| word.is(SOCKET | FILLER))
-            && found.iter().any(|word| word.is(SOCKET));
-        match verdict {
-            _ if keeps_alive => base = base.or(Some(Verdict::Read)),
-            Some(Verdict::Consequential(class)) if !is_plain || has_text => {
-                signals.add(class, "message", name)
-            }
-            Some(Verdict::Consequential(_)) | None => {}
-            Some(verdict) => base = base.or(Some(verdict)),
-        }
-    }
-    if signals.best.is_none() && matches!(base, Some(Verdict::Read | Verdict::Telemetry)) {
-        return (EffectClass::Read, Vec::new());
-    }
-    let path = Path::of(&effect.request.url);
-    if let Some((class, name)) = fields::judge(effect, &path, base) {
-        signals.add(class, "field", &name);
-    }
-    if let Some((class, label)) = cause.and_then(label::judge)
-        && (base != Some(Verdict::Ordinary) || is_lifted(class, &path, &named, false))
-    {
-        signals.add(class, "label", &label);
-    } else if base.is_none()
-        && signals.best.is_none()
-        && let Some((class, label)) = unknown::judge(effect, &path, &named, cause)
-    {
-        signals.add(class, "label", &label);
-    }
-    signals.finish()
-}
-
-/// `wipe_board`, `file.unlink`, `sendMessage`: a value that is no text.
-fn is_identifier(value: &str) -> bool {
-    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:".contains(&byte);
-    value.starts_with(|c: char| c.is_ascii_alphabetic())
-        && value.bytes().all(is_part)
-        && (value.contains('_') || value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase()))
 }
 
 /// The strictest class so far and what speaks for it.

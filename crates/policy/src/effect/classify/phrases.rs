@@ -78,6 +78,22 @@ fn fold(text: &str) -> String {
     if plain.is_ascii() { plain } else { fold_latin(&plain).swap_remove(0) }
 }
 
+/// The verbs of other languages than English that are one word each, as addresses have them; and whether a word may only
+/// begin so.
+pub(super) fn foreign_words() -> Vec<(EffectClass, String, bool)> {
+    let (mut found, mut class) = (Vec::new(), None);
+    for line in include_str!("phrases.txt").lines().filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            let kind = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+            class = if let Some(Kind::Class(class)) = kind { Some(class) } else { None };
+        } else if let (Some(class), Some((language, list))) = (class, line.split_once(": ")) {
+            let verbs = list.split(", ").filter(|it| language != "en" && !it.contains(' '));
+            found.extend(verbs.map(|it| (class, fold(it.trim_matches(['*', '='])), it.ends_with('*'))));
+        }
+    }
+    found
+}
+
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }

@@ -1,9 +1,9 @@
 //! Judges fields that move something to another state: `status: cancelled`, `published_at`, `paid: true`.
 
 use super::access::is_technical;
-use super::address::Path;
 use super::fields::{is_truthy, last_part};
 use super::name::{self, Verdict};
+use super::path::Path;
 use super::terms::*;
 use crate::EffectClass;
 use crate::effect::{Effect, EffectField};

@@ -1,5 +1,6 @@
 //! The vocabulary of addresses, operations and field names: identifiers split into words, each with its uses.
 
+use super::{EffectClass, phrases};
 use crate::lexicon::{self, Meaning, Meanings, fold_latin};
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -83,11 +84,35 @@ const LONGEST_WORD: usize = 32;
 const MOST_WORDS: usize = 24;
 /// Shorter words of other languages are too often something else in an address.
 const SHORTEST_FOREIGN: usize = 4;
+/// The same for verbs of labels, which may be the beginning of a word.
+const SHORTEST_VERB: usize = 6;
 /// Words of labels that mean something else in addresses.
-const NOT_IN_ADDRESSES: [&str; 24] = [
-    "publica", "dona", "manda", "ordina", "compra", "plaatsen", "posten", "buchen", "leeren", "todo",
-    "transfer", "paga", "kosz", "koop", "stuur", "paylas", "trade", "data", "koszyk", "envie", "export",
-    "leer", "mandar", "genera",
+const NOT_IN_ADDRESSES: [&str; 25] = [
+    "benachrichtig",
+    "publica",
+    "dona",
+    "manda",
+    "ordina",
+    "compra",
+    "plaatsen",
+    "posten",
+    "buchen",
+    "leeren",
+    "todo",
+    "transfer",
+    "paga",
+    "kosz",
+    "koop",
+    "stuur",
+    "paylas",
+    "trade",
+    "data",
+    "koszyk",
+    "envie",
+    "export",
+    "leer",
+    "mandar",
+    "genera",
 ];
 
 struct Vocabulary {
@@ -136,6 +161,26 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
                     *vocabulary.words.entry(folded.into()).or_default() |= bit;
                 }
             }
+        }
+    }
+    // Verbs of labels stand in addresses as well.
+    for (class, word, is_stem) in phrases::foreign_words() {
+        let bit = match class {
+            EffectClass::Destroy => DESTROY,
+            EffectClass::Send => SEND,
+            EffectClass::Pay => PAY,
+            EffectClass::Power => POWER,
+            _ => continue,
+        };
+        let fits = word.len() >= SHORTEST_VERB && word.bytes().all(|b| b.is_ascii_lowercase());
+        if !fits || NOT_IN_ADDRESSES.contains(&word.as_str()) {
+            continue;
+        }
+        if is_stem {
+            let key = word[..STEM_KEY].into();
+            vocabulary.stems.entry(key).or_default().push((word.into(), bit));
+        } else {
+            *vocabulary.words.entry(word.into()).or_default() |= bit;
         }
     }
     vocabulary

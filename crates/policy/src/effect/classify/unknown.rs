@@ -5,9 +5,9 @@
 
 use super::EffectClass;
 use super::access::is_technical;
-use super::address::Path;
 use super::fields::last_part;
 use super::label::{self, Tone};
+use super::path::Path;
 use super::terms::*;
 use crate::CausingAction;
 use crate::effect::{Effect, EffectField, EffectTransport};

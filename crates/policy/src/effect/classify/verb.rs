@@ -106,3 +106,20 @@ pub(super) fn is_command(label: &str) -> bool {
 fn is_mark(c: char) -> bool {
     matches!(c, '\u{900}'..='\u{97f}')
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verbs_of_other_languages_are_commands() {
+        for label in
+            ["Wegwerfen", "Déclarer un sinistre", "契約する", "Расторгнуть договор", "Ausbürgern lassen"]
+        {
+            assert!(is_command(label), "{label}");
+        }
+        for label in ["December 1", "Calendar", "Fullscreen", "Open folder", "Größe", "2026年"] {
+            assert!(!is_command(label), "{label}");
+        }
+    }
+}

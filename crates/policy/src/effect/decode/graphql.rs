@@ -134,11 +134,12 @@ impl<'a> Lexer<'a> {
 
     /// Reads `name: value` pairs to the bracket that closes them. Variables have no value here.
     fn arguments(&mut self, path: &mut String, depth: usize, sink: &mut FieldSink) {
-        let (mut name, mut is_value) = ("", false);
+        let (mut name, mut is_value, mut is_defined) = ("", false, false);
         while let Some(token) = self.next() {
             match token {
                 ")" | "}" | "]" => return,
-                ":" => is_value = true,
+                // `$id: ID!` defines a variable.
+                ":" => (is_value, is_defined) = (!is_defined, false),
                 "{" | "[" if depth < DEEPEST_ARGUMENT => {
                     let before = path.len();
                     if !name.is_empty() && is_value {
@@ -150,6 +151,7 @@ impl<'a> Lexer<'a> {
                     is_value = false;
                 }
                 "$" if is_value => is_value = false,
+                "$" => is_defined = true,
                 word if is_value => {
                     let separator = if path.is_empty() { "" } else { "." };
                     sink.field(&format!("{path}{separator}{name}"), word.trim_matches('"'));
