@@ -59,7 +59,7 @@ pub(super) fn judge(
 fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> Shape {
     let says_nothing = |words: &[Word]| {
         words.iter().all(|word| {
-            word.is(GENERIC | FILLER) || word.text.len() <= 2 || word.text.chars().all(|c| c.is_ascii_digit())
+            word.is(GENERIC) || word.text.len() <= 2 || word.text.chars().all(|c| c.is_ascii_digit())
         })
     };
     if !operations.is_empty() {
