@@ -154,7 +154,7 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
 
 /// What a label says that no list of consequential words decides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tone {
+pub(super) enum LabelTone {
     /// It names ordinary work: "Save", "Add row".
     Ordinary,
     /// It ends a form or a dialog of any kind: "OK", "Continue".
@@ -167,7 +167,7 @@ pub(super) enum Tone {
 }
 
 /// The tone of what was acted on, and its label. Nothing if no control was.
-pub(super) fn tone(cause: &CausingAction) -> Option<(Tone, &str)> {
+pub(super) fn tone(cause: &CausingAction) -> Option<(LabelTone, &str)> {
     let facts = &cause.facts;
     let label = match &cause.action {
         _ if !cause.is_recent => return None,
@@ -175,7 +175,7 @@ pub(super) fn tone(cause: &CausingAction) -> Option<(Tone, &str)> {
             let dialog = facts.dialog.as_ref().filter(|dialog| dialog.kind == "confirm")?;
             // Sites ask before what cannot be undone.
             let is_ordinary = phrases::judge(&dialog.message).is_ordinary || is_ordinary(&dialog.message);
-            let tone = if is_ordinary { Tone::Ordinary } else { Tone::Affirms };
+            let tone = if is_ordinary { LabelTone::Ordinary } else { LabelTone::Affirms };
             return Some((tone, &dialog.message));
         }
         Action::Click(_) => control_label(facts.target.as_ref()?)?,
@@ -185,17 +185,17 @@ pub(super) fn tone(cause: &CausingAction) -> Option<(Tone, &str)> {
     let reading = phrases::judge(label);
     let is_named = label.chars().filter(|c| c.is_alphabetic()).count() >= 3 || !label.is_ascii();
     let tone = if reading.affirms {
-        Tone::Affirms
+        LabelTone::Affirms
     } else if reading.is_generic {
-        Tone::Generic
+        LabelTone::Generic
     } else if has_price(label) {
-        Tone::Command
+        LabelTone::Command
     } else if reading.is_ordinary || is_ordinary(label) || !is_named {
-        Tone::Ordinary
+        LabelTone::Ordinary
     } else if verb::is_command(label) {
-        Tone::Command
+        LabelTone::Command
     } else {
-        Tone::Unknown
+        LabelTone::Unknown
     };
     Some((tone, label))
 }

@@ -109,7 +109,7 @@ fn is_lead_in(text: &str) -> bool {
 
 /// What the phrases of a label say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Reading {
+pub(super) struct PhraseReading {
     /// The strictest class that they speak of.
     pub class: Option<EffectClass>,
     /// They end something, such as an order.
@@ -122,19 +122,19 @@ pub(super) struct Reading {
     pub is_generic: bool,
 }
 
-impl Reading {
+impl PhraseReading {
     /// Whether anything is known of the label.
     pub fn is_verb(self) -> bool {
         self.class.is_some() || self.affirms || self.is_ordinary || self.is_generic
     }
 }
 
-pub(super) fn judge(label: &str) -> Reading {
+pub(super) fn judge(label: &str) -> PhraseReading {
     let text = fold(label);
-    let mut reading = Reading::default();
+    let mut reading = PhraseReading::default();
     // Consent banners ask to allow, to accept and to approve.
     if text.contains("cookie") {
-        return Reading { is_ordinary: true, ..reading };
+        return PhraseReading { is_ordinary: true, ..reading };
     }
     let list = &*PHRASES;
     let (mut cancels, mut passing, mut closes, mut store) = (None, false, false, false);
@@ -166,7 +166,7 @@ pub(super) fn judge(label: &str) -> Reading {
         }
     }
     if closes && store {
-        return Reading { class: Some(EffectClass::Account), ..reading };
+        return PhraseReading { class: Some(EffectClass::Account), ..reading };
     }
     let cancelled = cancels.is_some_and(|(start, end, unspaced)| {
         // The ending of a verb is nothing to cancel.

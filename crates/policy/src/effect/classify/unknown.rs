@@ -6,7 +6,7 @@
 use super::EffectClass;
 use super::access::is_technical;
 use super::fields::last_part;
-use super::label::{self, Tone};
+use super::label::{self, LabelTone};
 use super::path::Path;
 use super::terms::*;
 use crate::CausingAction;
@@ -16,7 +16,7 @@ const MOST_CONFIRMED: usize = 3;
 
 /// What the form of a request tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
+enum RequestShape {
     /// A verb that no list has, done to something: `/campaigns/4/blast`, `mutation blastCampaign`.
     Command,
     /// The same with a field or two: `/auctions/4/raise` with `{"by": 10}`.
@@ -40,23 +40,23 @@ pub(super) fn judge(
     if effect.request.transport == EffectTransport::WebSocket && label::is_line(cause) {
         return Some((EffectClass::Send, "line".to_owned()));
     }
-    let (tone, label) = label::tone(cause).unwrap_or((Tone::Generic, ""));
+    let (tone, label) = label::tone(cause).unwrap_or((LabelTone::Generic, ""));
     let asks = match (shape, tone) {
-        (_, Tone::Ordinary) => false,
+        (_, LabelTone::Ordinary) => false,
         // A form that is filled in is confirmed, too.
-        (Shape::Thing, Tone::Affirms) => effect.fields.len() <= MOST_CONFIRMED,
-        (_, Tone::Affirms) => true,
-        (Shape::Command, _) => label::is_control(cause),
-        (Shape::Opaque, Tone::Command | Tone::Unknown) => true,
-        (Shape::Thing, Tone::Command) => true,
-        (Shape::Act, Tone::Command) => true,
-        (Shape::Act, Tone::Unknown) => is_phrase(label),
-        (Shape::Act | Shape::Opaque | Shape::Thing, _) => false,
+        (RequestShape::Thing, LabelTone::Affirms) => effect.fields.len() <= MOST_CONFIRMED,
+        (_, LabelTone::Affirms) => true,
+        (RequestShape::Command, _) => label::is_control(cause),
+        (RequestShape::Opaque, LabelTone::Command | LabelTone::Unknown) => true,
+        (RequestShape::Thing, LabelTone::Command) => true,
+        (RequestShape::Act, LabelTone::Command) => true,
+        (RequestShape::Act, LabelTone::Unknown) => is_phrase(label),
+        (RequestShape::Act | RequestShape::Opaque | RequestShape::Thing, _) => false,
     };
     asks.then(|| (EffectClass::Destroy, label.to_owned()))
 }
 
-fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> Shape {
+fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> RequestShape {
     let says_nothing = |words: &[Word]| {
         words.iter().all(|word| {
             word.is(GENERIC) || word.text.len() <= 2 || word.text.chars().all(|c| c.is_ascii_digit())
@@ -66,22 +66,22 @@ fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> Shape {
         let named: Vec<Vec<Word>> =
             operations.iter().map(|name| words(name.split(' ').next_back().unwrap_or(name))).collect();
         return if named.iter().all(|words| says_nothing(words)) {
-            Shape::Opaque
+            RequestShape::Opaque
         } else if named.iter().flatten().any(is_known)
             || effect.request.transport == EffectTransport::WebSocket
         {
-            Shape::Thing
+            RequestShape::Thing
         } else {
-            Shape::Command
+            RequestShape::Command
         };
     }
     if effect.request.transport == EffectTransport::WebSocket {
-        return Shape::Opaque;
+        return RequestShape::Opaque;
     }
     if path.named().all(|(segment, _)| says_nothing(&segment.words)) {
-        return Shape::Opaque;
+        return RequestShape::Opaque;
     }
-    command_shape(effect, path).unwrap_or(Shape::Thing)
+    command_shape(effect, path).unwrap_or(RequestShape::Thing)
 }
 
 /// "Raise bid", but neither "Blue" nor "3 points": these are choices.
@@ -90,7 +90,7 @@ fn is_phrase(label: &str) -> bool {
 }
 
 /// `POST /campaigns/4/blast` without fields, or `POST /campaigns/blast` with nothing but an id.
-fn command_shape(effect: &Effect, path: &Path) -> Option<Shape> {
+fn command_shape(effect: &Effect, path: &Path) -> Option<RequestShape> {
     const SHORTEST: usize = 4;
     const FEW_FIELDS: usize = 2;
     let [.., before, last] = &path.segments[..] else { return None };
@@ -111,9 +111,9 @@ fn command_shape(effect: &Effect, path: &Path) -> Option<Shape> {
     if !is_verb || !before.is_id && ids.is_empty() {
         None
     } else if others.is_empty() {
-        Some(Shape::Command)
+        Some(RequestShape::Command)
     } else {
-        (others.len() <= FEW_FIELDS).then_some(Shape::Act)
+        (others.len() <= FEW_FIELDS).then_some(RequestShape::Act)
     }
 }
 
