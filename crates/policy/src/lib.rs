@@ -43,6 +43,7 @@ mod facts;
 mod ids;
 mod keys;
 mod lexicon;
+mod percent;
 mod permit;
 mod policy;
 mod question;

@@ -2,23 +2,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use policy::{
-    Action, Appearance, CausingAction, Check, Chord, Click, Effect, EffectRequest, EffectTransport,
-    ElementFacts, Facts, Origin, Policy, Press, Target, TypeText,
+    Action, AnswerDialog, Appearance, CausingAction, Check, Chord, Click, DialogFacts, Drag, Effect,
+    EffectRequest, EffectTransport, ElementFacts, Facts, Origin, Policy, Press, Target, TypeText,
 };
 
-const TABLE: &str = include_str!("effects.table");
-const LATER_TABLE: &str = include_str!("effects_later.table");
-/// Written by somebody who had not seen the word lists.
-const HELD_OUT_TABLE: &str = include_str!("effects_heldout.table");
-/// Products and languages that the other tables do not have.
-const FRESH_TABLE: &str = include_str!("effects_fresh.table");
-/// Written in rounds while the word lists were extended: each was measured, then mended.
-const BLIND_TABLE: &str = include_str!("effects_blind.table");
-const SECOND_TABLE: &str = include_str!("effects_second.table");
-const THIRD_TABLE: &str = include_str!("effects_third.table");
-const FOURTH_TABLE: &str = include_str!("effects_fourth.table");
-const ORDINARY_TABLE: &str = include_str!("effects_ordinary.table");
-const LABELS_TABLE: &str = include_str!("effects_labels.table");
+/// The address, the body or the element that was acted on says that a request is consequential.
+const CONSEQUENTIAL: &str = include_str!("effects_consequential.table");
+/// Reads, and writes that ask nobody.
+const ORDINARY: &str = include_str!("effects_ordinary.table");
+/// Only the label says what the request does, in English.
+const LABELS: &str = include_str!("effects_labels.table");
+/// Only the label says what the request does, in other languages.
+const LANGUAGES: &str = include_str!("effects_languages.table");
+const TABLES: [(&str, usize); 4] = [(CONSEQUENTIAL, 700), (ORDINARY, 500), (LABELS, 150), (LANGUAGES, 350)];
 
 fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
@@ -61,11 +57,37 @@ fn cause(written: &str, url: &str) -> Option<CausingAction> {
         "check" => {
             (Action::Check(Check { target, checked: true }), element("checkbox", "input", name, None), true)
         }
+        "dialog" => return Some(answered_dialog(name)),
+        "drag" => return Some(dropped_on(name)),
         "late" => (Action::Click(Click::on(target)), element("button", "button", name, None), false),
         _ => (Action::Click(Click::on(target)), element("button", "button", written, None), true),
     };
     let facts = Facts { page_url: "https://app.test/page".into(), target: Some(element), ..Facts::default() };
     Some(CausingAction { number: 1, action, facts, is_recent })
+}
+
+/// A `confirm` dialog with these words was accepted.
+fn answered_dialog(message: &str) -> CausingAction {
+    let dialog = DialogFacts {
+        kind: "confirm".into(),
+        message: message.into(),
+        origin: Origin::of("https://app.test/"),
+    };
+    let facts = Facts { page_url: "https://app.test/page".into(), dialog: Some(dialog), ..Facts::default() };
+    let action = Action::Dialog(AnswerDialog { accept: true, text: None });
+    CausingAction { number: 1, action, facts, is_recent: true }
+}
+
+/// Something was dropped on the element of this name.
+fn dropped_on(name: &str) -> CausingAction {
+    let (from, to) = (Target::Ref("e1".into()), Target::Ref("e2".into()));
+    let facts = Facts {
+        page_url: "https://app.test/page".into(),
+        target: Some(element("listitem", "li", "Card", None)),
+        to: Some(element("region", "div", name, None)),
+        ..Facts::default()
+    };
+    CausingAction { number: 1, action: Action::Drag(Drag { from, to }), facts, is_recent: true }
 }
 
 fn body(kind: &str, written: &str) -> (String, Vec<u8>) {
@@ -136,27 +158,18 @@ fn misjudged(table: &'static str) -> Vec<String> {
 
 #[test]
 fn every_effect_of_the_tables_has_its_class() {
-    let (wrong, later) = (misjudged(TABLE), misjudged(LATER_TABLE));
-    let all: Vec<&str> = wrong.iter().chain(&later).map(String::as_str).collect();
-    let counts = (wrong.len(), lines(TABLE).count(), later.len(), lines(LATER_TABLE).count());
-    assert!(
-        all.is_empty(),
-        "{} of {} and {} of {} are wrong:\n{}",
-        counts.0,
-        counts.1,
-        counts.2,
-        counts.3,
-        all.join("\n")
-    );
-    assert!(lines(TABLE).count() >= 300);
-    assert!(lines(LATER_TABLE).count() >= 80);
+    for (table, least) in TABLES {
+        let wrong = misjudged(table);
+        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines(table).count(), wrong.join("\n"));
+        assert!(lines(table).count() >= least);
+    }
 }
 
 /// What is not concerned is forwarded unseen, so it has to be harmless.
 #[test]
 fn what_does_not_concern_the_gate_is_harmless() {
     let policy = Policy::default();
-    for line in lines(TABLE).chain(lines(LATER_TABLE)) {
+    for line in TABLES.iter().flat_map(|(table, _)| lines(table)) {
         let (_, mut request, cause) = read(line);
         for method in [request.method.clone(), "GET".into(), "HEAD".into(), "POST".into()] {
             request.method = method;
@@ -198,50 +211,6 @@ fn typed_text_does_not_change_the_class() {
         "{\"action\":\"delete\"}",
     ] {
         assert_eq!(class(text), "write", "{text}");
-    }
-}
-
-/// The rows of a table whose class does not ask a person with `write` though it should, or the other way round.
-fn asked_wrongly(table: &'static str) -> Vec<String> {
-    let policy = Policy::default();
-    let asks = |class: &str| !matches!(class, "read" | "write");
-    let mut wrong = Vec::new();
-    for line in lines(table) {
-        let (expected, request, cause) = read(line);
-        let (class, evidence) = policy.classify_effect(&Effect::decode(request), cause.as_ref());
-        if asks(expected) != asks(class.as_str()) {
-            wrong.push(format!("{line}\n    is {}, by {evidence:?}", class.as_str()));
-        }
-    }
-    wrong
-}
-
-#[test]
-fn requests_of_real_products_that_the_word_lists_were_not_made_for_ask_when_they_should() {
-    let wrong = asked_wrongly(HELD_OUT_TABLE);
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines(HELD_OUT_TABLE).count(), wrong.join("\n"));
-}
-
-#[test]
-fn requests_of_further_products_and_languages_ask_when_they_should() {
-    let wrong = asked_wrongly(FRESH_TABLE);
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines(FRESH_TABLE).count(), wrong.join("\n"));
-    assert!(lines(FRESH_TABLE).count() >= 60);
-}
-
-#[test]
-fn requests_of_later_rounds_ask_when_they_should() {
-    for (table, least) in [
-        (BLIND_TABLE, 30),
-        (SECOND_TABLE, 60),
-        (THIRD_TABLE, 70),
-        (ORDINARY_TABLE, 40),
-        (FOURTH_TABLE, 24),
-        (LABELS_TABLE, 200),
-    ] {
-        let wrong = asked_wrongly(table);
-        assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), lines(table).count(), wrong.join("\n"));
-        assert!(lines(table).count() >= least);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Forms: where they are sent, by which method, and whether they pay. Unlike labels, these cannot lie.
 
 use crate::lexicon::{Meaning, Meanings};
+use crate::percent::decode;
 use crate::rules::catalog::*;
 use crate::rules::navigate::{check_blocked, is_same_site};
 use crate::rules::{Findings, RuleContext, address, wording};
@@ -182,7 +183,7 @@ fn find_word(address: &str, words: &[&'static str]) -> Option<&'static str> {
 }
 
 fn in_query<'a>(name: &str, value: &str, is: impl Fn(&str) -> Option<&'a str>) -> Option<&'a str> {
-    let plain = |text: &str| address::decode(text).replace('+', " ");
+    let plain = |text: &str| decode(text).replace('+', " ");
     let named = plain(name).split(['[', ']']).find_map(&is).filter(|word| !HARMLESS_PARAMS.contains(word));
     named.or_else(|| if SEARCH_PARAMS.contains(&name) { None } else { is(&plain(value)) })
 }

@@ -1,242 +1,9 @@
 //! Judges the path of an address.
 
 use super::name::{self, Verdict};
+use super::path::{Path, Segment, is_admin};
 use super::terms::*;
 use crate::EffectClass;
-use crate::rules::address::decode;
-
-const MOST_SEGMENTS: usize = 40;
-
-/// One segment of a path.
-pub(super) struct Segment {
-    pub words: Vec<Word>,
-    /// It names one thing among many.
-    pub is_id: bool,
-}
-
-impl Segment {
-    pub fn any(&self, uses: u32) -> bool {
-        self.words.iter().any(|word| word.is(uses))
-    }
-
-    fn is_only(&self, uses: u32) -> bool {
-        !self.words.is_empty() && self.words.iter().all(|word| word.is(uses | FILLER)) && self.any(uses)
-    }
-}
-
-pub(super) struct Path {
-    pub segments: Vec<Segment>,
-    /// The operations that the path names: tRPC procedures, gRPC and Twirp methods.
-    pub operations: Vec<String>,
-}
-
-/// Path and query of an address.
-pub(super) fn split(url: &str) -> (&str, &str) {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let rest = rest.split('#').next().unwrap_or_default();
-    let path = rest.find(['/', '?']).map_or("", |at| &rest[at..]);
-    path.split_once('?').unwrap_or((path, ""))
-}
-
-impl Path {
-    pub fn of(url: &str) -> Path {
-        let (path, _) = split(url);
-        let decoded = decode(path);
-        let raw: Vec<&str> = decoded
-            .split(['/', '\\', ':'])
-            .filter(|part| !matches!(*part, "" | "." | ".."))
-            .take(MOST_SEGMENTS)
-            .collect();
-        let mut operations = Vec::new();
-        if let Some(at) = raw.iter().position(|part| part.eq_ignore_ascii_case("trpc")) {
-            operations.extend(raw.iter().skip(at + 1).flat_map(|part| part.split(',')).map(str::to_owned));
-        } else if let [.., service, method] = raw[..]
-            && is_service(service)
-            && method.starts_with(|c: char| c.is_ascii_uppercase())
-        {
-            operations.push(format!("{service}/{method}"));
-        }
-        let last = raw.len().saturating_sub(1);
-        let mut segments: Vec<Segment> =
-            raw.iter().enumerate().map(|(at, part)| segment(part, at == last)).collect();
-        for at in 1..segments.len() {
-            let is_member = is_collection(&segments[at - 1]) && is_unknown(&segments[at]);
-            segments[at].is_id |= is_member;
-        }
-        Path { segments, operations }
-    }
-
-    /// The segments that are no ids, versions or prefixes, from the last to the first; with whether an id follows.
-    pub fn named(&self) -> impl Iterator<Item = (&Segment, bool)> {
-        let segments = self.segments.iter().enumerate().rev();
-        segments.filter(|(_, segment)| !segment.is_id && !is_prefix(segment)).map(|(at, segment)| {
-            let is_followed = self.segments.get(at + 1).is_some_and(|next| next.is_id);
-            (segment, is_followed)
-        })
-    }
-
-    pub fn any(&self, uses: u32) -> bool {
-        self.segments.iter().any(|segment| segment.any(uses))
-    }
-
-    pub fn has_word(&self, wanted: &[&str]) -> bool {
-        self.segments
-            .iter()
-            .flat_map(|segment| &segment.words)
-            .any(|word| wanted.contains(&word.text.as_str()))
-    }
-
-    /// Whether the last named segment reads for certain.
-    pub fn is_certain_read(&self) -> bool {
-        self.named().next().is_some_and(|(last, _)| name::is_certain_read(&last.words))
-    }
-
-    /// All words before the last named segment.
-    fn context(&self) -> Vec<Word> {
-        let named: Vec<&Segment> = self.named().skip(1).map(|(segment, _)| segment).collect();
-        named.into_iter().rev().flat_map(|segment| segment.words.iter().cloned()).collect()
-    }
-
-    /// Whether the address is about the person's own account or its settings.
-    pub fn is_own_account(&self) -> bool {
-        self.has_word(&[
-            "settings",
-            "account",
-            "accounts",
-            "profile",
-            "me",
-            "user",
-            "users",
-            "security",
-            "einstellungen",
-            "konto",
-            "perfil",
-            "compte",
-            "profil",
-            "profiel",
-            "profilo",
-            "cuenta",
-            "conta",
-            "hesap",
-            "ucet",
-            "akun",
-            "ajustes",
-            "parametres",
-            "ustawienia",
-            "uzytkownik",
-            "nutzer",
-            "benutzer",
-            "utilisateur",
-            "usuario",
-        ])
-    }
-
-    pub fn is_settings(&self) -> bool {
-        self.has_word(&[
-            "me",
-            "settings",
-            "preferences",
-            "preference",
-            "notifications",
-            "notification",
-            "options",
-        ])
-    }
-
-    /// Whether the address is about people who use the site.
-    pub fn has_people(&self) -> bool {
-        self.has_word(&[
-            "user",
-            "users",
-            "member",
-            "members",
-            "account",
-            "accounts",
-            "employee",
-            "employees",
-            "staff",
-            "people",
-            "person",
-            "customer",
-            "customers",
-            "nutzer",
-            "benutzer",
-            "usuarios",
-            "utilisateurs",
-            "utenti",
-            "gebruikers",
-            "uzytkownicy",
-            "kullanicilar",
-        ])
-    }
-
-    pub fn is_sign_in(&self) -> bool {
-        self.has_word(&[
-            "login",
-            "signin",
-            "signup",
-            "register",
-            "session",
-            "sessions",
-            "oauth",
-            "sso",
-            "auth",
-            "registration",
-            "join",
-            "logout",
-        ])
-    }
-}
-
-/// `members`, `labels`, `orgs`: what follows is the name of one of them.
-fn is_collection(segment: &Segment) -> bool {
-    let nouns = SEND_NOUN | PAY_NOUN | POWER_NOUN | ORDINARY | NESTED | ACCOUNT;
-    segment
-        .words
-        .last()
-        .is_some_and(|word| word.is(nouns) && (word.text.ends_with('s') || word.text == "starred"))
-}
-
-fn is_unknown(segment: &Segment) -> bool {
-    !segment.words.is_empty()
-        && segment.words.iter().all(|word| word.uses & !FILLER == 0 && !word.text.ends_with('s'))
-}
-
-fn is_service(segment: &str) -> bool {
-    let name = segment.rsplit('.').next().unwrap_or_default();
-    segment.contains('.') && name.starts_with(|c: char| c.is_ascii_uppercase())
-}
-
-fn is_prefix(segment: &Segment) -> bool {
-    let ignored = |word: &Word| {
-        matches!(
-            word.text.as_str(),
-            "api" | "v" | "rest" | "rpc" | "index" | "php" | "public" | "json" | "ajax" | "internal" | "web"
-        )
-    };
-    segment.words.iter().all(|word| ignored(word) || word.text.chars().all(|c| c.is_ascii_digit()))
-}
-
-fn segment(part: &str, is_last: bool) -> Segment {
-    let part = part.split(';').next().unwrap_or_default();
-    let bare = if is_last { strip_extension(part) } else { part };
-    Segment { words: words(bare), is_id: is_id(bare) }
-}
-
-fn strip_extension(part: &str) -> &str {
-    const PAGES: [&str; 16] = [
-        "php", "aspx", "asp", "jsp", "do", "action", "html", "htm", "json", "cgi", "xhtml", "jsf", "ashx",
-        "xml", "pl", "py",
-    ];
-    match part.rsplit_once('.') {
-        Some((bare, extension))
-            if !bare.is_empty() && PAGES.contains(&extension.to_ascii_lowercase().as_str()) =>
-        {
-            bare
-        }
-        _ => part,
-    }
-}
 
 /// Judges a path that is not requested by GET.
 pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
@@ -249,11 +16,14 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if method == "DELETE" {
         return Some((deleted(path, last, before), word(last)));
     }
+    if path.has_word(&["checkout"]) && matches!(&last.words[..], [word] if word.is(LOGIN | STEP)) {
+        return Some((Verdict::Ordinary, word(last)));
+    }
     if let Some(verdict) = sign_in(path, last) {
         return Some((verdict, word(last)));
     }
     if let Some(verdict) = name::judge(&last.words, &context)
-        && !(last.words.len() == 1 && last.any(TRAILING) && verdict == Verdict::Read)
+        && !(last.words.len() == 1 && last.any(LEAD) && verdict == Verdict::Read)
     {
         let is_step = path.any(PAY_NOUN) && last.any(STEP) && verdict != Verdict::Read;
         let verdict = if is_step && !last.any(PAY) { Verdict::Ordinary } else { verdict };
@@ -264,7 +34,7 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if let Some(before) = before
         && before.is_only(DESTROY | SEND | PAY | POWER)
         && !last.any(ORDINARY | ORDINARY_VERB)
-        && (before.is_only(DESTROY | SEND) || !last.any(STEP | READ | CANCEL))
+        && (before.is_only(DESTROY | SEND | POWER) || !last.any(STEP | READ | CANCEL))
         && let Some(verdict @ Verdict::Consequential(_)) = name::judge(&before.words, &[])
     {
         return Some((verdict, word(before)));
@@ -273,13 +43,11 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
         return Some((Verdict::Telemetry, word(last)));
     }
     let after_thing = path.segments.len() >= 2 && path.segments[path.segments.len() - 2].is_id;
-    if last.any(TRAILING)
-        && last.words.len() == 1
+    if let [verb] = &last.words[..]
+        && let Some(class) = name::led_class(verb)
         && !is_followed
-        && (after_thing || !last.any(PAY_NOUN) && before.is_some())
+        && (after_thing || verb.is(LEAD_PAY) && !verb.is(PAY_NOUN) && before.is_some() && !is_admin(path))
     {
-        let is_signature = last.words[0].text == "sign";
-        let class = if is_signature { EffectClass::Power } else { EffectClass::Pay };
         return Some((Verdict::Consequential(class), word(last)));
     }
     if last.any(ORDINARY) || before.is_some_and(|segment| segment.any(ORDINARY)) {
@@ -327,13 +95,33 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if is_plan && !is_followed && (path.any(PAY_NOUN | ACCOUNT) || account) {
         return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
     }
+    let is_billing = before.is_some_and(|it| it.words.iter().any(|word| word.text == "billing"));
+    if is_billing && !is_followed && !last.any(STEP | READ | UI_NOUN | KNOWN) {
+        return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
+    }
+    let is_security = path.any(GUARD) || path.has_word(&["sso", "iam", "acl"]);
+    if is_security && last.any(UI_NOUN | KNOWN | CHANGE) {
+        return Some((Verdict::Consequential(EffectClass::Power), word(last)));
+    }
+    let is_own =
+        is_followed && path.segments.last().is_some_and(|it| it.words.iter().all(|word| word.text == "me"));
+    if is_own {
+        return Some((Verdict::Ordinary, word(last)));
+    }
     let class = name::created(&last.words)?;
-    let creates = matches!(method, "POST" | "PUT") && !is_followed;
+    // `/donations/recurring` is a kind of donation, no id.
+    let is_kind = || {
+        let last = path.segments.last();
+        last.is_some_and(|it| it.words.len() == 1 && it.words[0].text.chars().all(char::is_alphabetic))
+    };
+    let may_follow = class == EffectClass::Destroy || class == EffectClass::Pay && is_kind();
+    let creates = matches!(method, "POST" | "PUT") && (!is_followed || may_follow);
     let is_shared = class == EffectClass::Power;
     if !creates && !is_shared {
         return None;
     }
-    let is_push = path.has_word(&["push", "newsletter", "notification", "device", "devices", "fcm"]);
+    let is_push =
+        path.has_word(&["push", "newsletter", "notification", "notifications", "device", "devices", "fcm"]);
     if is_push {
         return Some((Verdict::Ordinary, word(last)));
     }
@@ -342,11 +130,15 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
 
 /// Rows of an administration page are kept, not sent: a new `Order` there is a record.
 fn in_admin(path: &Path, verdict: Verdict) -> Verdict {
-    let is_admin =
-        path.segments.iter().take(3).any(|segment| segment.words.iter().any(|word| word.text == "admin"));
-    let last_is_row = path.named().next().is_some_and(|(last, _)| last.any(MAKE | CHANGE));
     match verdict {
-        Verdict::Consequential(EffectClass::Send | EffectClass::Pay) if is_admin && last_is_row => {
+        // Fields say what a member of a library or the owner of a car may do here.
+        Verdict::Consequential(EffectClass::Power)
+            if path.is_admin_row()
+                && path.has_word(&["member", "membership", "owner", "delegate", "scope"]) =>
+        {
+            Verdict::Ordinary
+        }
+        Verdict::Consequential(EffectClass::Send | EffectClass::Pay) if path.is_admin_row() => {
             Verdict::Ordinary
         }
         other => other,
@@ -360,7 +152,16 @@ fn telemetry(path: &Path, verdict: Verdict) -> Verdict {
 
 /// Whether a whole segment says telemetry, and none says anything else that counts: `/pay/beacon` is a payment.
 fn is_telemetry(path: &Path) -> bool {
-    path.segments.iter().any(|segment| segment.is_only(TELEMETRY))
+    // `/habits/4/log` is a list of one thing.
+    let is_nested = |at: usize, it: &Segment| {
+        at > 0
+            && path.segments[at - 1].is_id
+            && matches!(&it.words[..], [word] if matches!(word.text.as_str(), "log" | "track"))
+    };
+    path.segments
+        .iter()
+        .enumerate()
+        .any(|(at, segment)| segment.is_only(TELEMETRY) && !is_nested(at, segment))
         && !path.any(DESTROY | SEND | PAY | PAY_NOUN | POWER)
 }
 

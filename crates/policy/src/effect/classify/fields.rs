@@ -1,16 +1,17 @@
 //! Judges fields: those that name an operation, and those that pay, publish or hand out power. The value of any other
 //! field is what somebody typed, and says nothing.
 
-use super::address::Path;
 use super::name::{self, Verdict};
+use super::path::Path;
 use super::payment;
 use super::terms::*;
+use super::{access, state};
 use crate::EffectClass;
 use crate::effect::{BodyKind, Effect, EffectField};
-use crate::rules::address::decode;
+use crate::percent::decode;
 
 /// Names of fields whose value names an operation in any request.
-const STRICT: [&str; 22] = [
+const STRICT: [&str; 23] = [
     "action",
     "op",
     "cmd",
@@ -25,6 +26,7 @@ const STRICT: [&str; 22] = [
     "function",
     "verb",
     "__eventtarget",
+    "__eventargument",
     "javax.faces.source",
     "wc-ajax",
     "action2",
@@ -53,12 +55,25 @@ const LONGEST_OPERATION: usize = 60;
 
 pub(super) fn is_operation_name(name: &str) -> bool {
     let last = last_part(name);
-    STRICT.iter().chain(&LOOSE).any(|known| last.eq_ignore_ascii_case(known))
+    LOOSE.iter().any(|known| last.eq_ignore_ascii_case(known)) || is_strict_name(name)
 }
 
 pub(super) fn is_strict_name(name: &str) -> bool {
     let last = last_part(name);
-    STRICT.iter().any(|known| last.eq_ignore_ascii_case(known))
+    STRICT.iter().any(|known| last.eq_ignore_ascii_case(known)) || is_operation_compound(last)
+}
+
+/// `bulk_action`, `_hx_action`, `action_mode`, `commandName`.
+fn is_operation_compound(name: &str) -> bool {
+    const LONGEST: usize = 24;
+    const AFTER: [&str; 8] = ["mode", "type", "name", "script", "id", "code", "key", "value"];
+    if name.len() > LONGEST || name.len() < 4 {
+        return false;
+    }
+    let found = words(name);
+    let is = |word: &Word| word.is(OPERATION_FIELD);
+    found.last().is_some_and(is)
+        || found.len() == 2 && is(&found[0]) && AFTER.contains(&found[1].text.as_str())
 }
 
 /// The last part of a path without indices: `action` of `user[action]`, `[0].action` and `x.action[1]`.
@@ -83,7 +98,7 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
     }
     let last = last_part(name);
     let is = |known: &&str| last.eq_ignore_ascii_case(known);
-    let is_strict = STRICT.iter().any(is);
+    let is_strict = STRICT.iter().any(is) || is_operation_compound(last);
     if !is_strict && !LOOSE.iter().any(is) {
         return None;
     }
@@ -92,11 +107,15 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
     if value.contains(' ') && !is_label && !last.eq_ignore_ascii_case("action") {
         return None;
     }
-    // `ctl00$Main$btnDelete`, `form:table:deleteButton`: only the last part names the control.
-    let value = value.rsplit(['$', ':']).next().unwrap_or_default();
+    // `ctl00$Main$btnDelete`, `form:table:deleteButton`: only the last part names the control. `Delete$0` is its command.
+    let is_argument = last.eq_ignore_ascii_case("__eventargument");
+    let mut parts = value.split(['$', ':']);
+    let value = if is_argument { parts.next() } else { parts.next_back() }.unwrap_or_default();
     let found = words(value);
     let verdict = match name::judge(&found, &[]) {
-        None if is_strict => name::created(&found).map(Verdict::Consequential),
+        None if is_strict && !found.first().is_some_and(|word| word.is(CHANGE)) => {
+            name::created(&found).map(Verdict::Consequential)
+        }
         other => other,
     };
     let begins = found
@@ -107,7 +126,94 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
         Some(Verdict::Consequential(_)) if is_strict || begins || is_label => verdict,
         Some(Verdict::Read) if is_strict && !is_label && name::is_certain_read(&found) => verdict,
         Some(Verdict::Telemetry) => None,
+        Some(Verdict::Ordinary) if is_strict => verdict,
         _ if is_strict && found.iter().any(|word| word.is(TELEMETRY)) => Some(Verdict::Read),
+        _ => None,
+    }
+}
+
+/// What the button of a form says by its name: `ctl00$Main$btnPlaceOrder`, `form:payButton`, `publish=Publish`.
+fn judge_button(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
+    const BUTTONS: [&str; 9] = ["btn", "button", "lnk", "link", "lb", "cmd", "submit", "bt", "but"];
+    const LONGEST: usize = 40;
+    if !matches!(effect.body, BodyKind::Form | BodyKind::Multipart) || field.length > LONGEST {
+        return None;
+    }
+    let part = last_part(&field.name);
+    let found = words(part.trim_end_matches(".x").trim_end_matches(".y"));
+    let is_named = |word: Option<&Word>| word.is_some_and(|word| BUTTONS.contains(&word.text.as_str()));
+    let is_button = found.len() > 1 && (is_named(found.first()) || is_named(found.last()));
+    let core: Vec<Word> = found.into_iter().filter(|word| !BUTTONS.contains(&word.text.as_str())).collect();
+    let consequence = |words: &[Word]| match name::judge(words, &[]) {
+        Some(Verdict::Consequential(class)) => Some(class),
+        _ => None,
+    };
+    let class = consequence(&core).filter(|_| part.len() <= LONGEST)?;
+    // A button without such a name has its label as its value.
+    (is_button || consequence(&words(&field.value)).is_some()).then_some(class)
+}
+
+/// `api=Files.Delete&method=start`, `X-Amz-Target`: a service that is named beside its method.
+fn judge_service(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
+    let found = words(last_part(&field.name));
+    let is_service = found.len() <= 3 && found.last().is_some_and(|word| word.is(SERVICE_FIELD));
+    if !is_service || field.length > LONGEST_OPERATION || field.value.contains([' ', '/', '@']) {
+        return None;
+    }
+    let is_method = |it: &&EffectField| {
+        last_part(&it.name).eq_ignore_ascii_case("method")
+            && !matches!(it.value.as_str(), "call" | "execute" | "invoke")
+    };
+    let method = effect.fields.iter().find(is_method);
+    // `api=Core.User&method=create`: somebody gets a login.
+    let is_login =
+        words(&field.value).iter().any(|word| matches!(word.text.as_str(), "user" | "users" | "login"));
+    if is_login && method.is_some_and(|method| words(&method.value).iter().any(|word| word.is(MAKE))) {
+        return Some(EffectClass::Power);
+    }
+    let whole = method.map(|method| format!("{}.{}", field.value, method.value));
+    [Some(field.value.clone()), whole].into_iter().flatten().find_map(|name| {
+        match super::judge_dotted(&name) {
+            Some(Verdict::Consequential(class)) => Some(class),
+            _ => None,
+        }
+    })
+}
+
+/// A value that no person types: `SendAndSaveCopy`, `CLOSE_ACCOUNT`. Names of products have one known word: `PayPal`.
+fn judge_identifier(field: &EffectField) -> Option<EffectClass> {
+    const SHORTEST: usize = 8;
+    let value = field.value.as_str();
+    let is_plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let is_capital = value.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+    let is_camel = !value.contains('_') && value.bytes().skip(1).any(|byte| byte.is_ascii_uppercase());
+    if field.length < SHORTEST || field.length > LONGEST_OPERATION || !is_plain || !(is_capital || is_camel) {
+        return None;
+    }
+    let found = words(value);
+    let is_known = found.len() > 1 && found.iter().all(|word| word.uses != 0 || found.len() > 2);
+    let leads = found.first().is_some_and(|word| word.is(DESTROY | SEND | PAY | POWER | CANCEL | CLOSING));
+    match name::judge(&found, &[]) {
+        Some(Verdict::Consequential(class)) if is_known && leads => Some(class),
+        _ => None,
+    }
+}
+
+/// A verb as the whole value of a field that nobody types into: `what=wipe`, `job: "drop-index"`.
+fn judge_choice(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
+    const MOST_FIELDS: usize = 6;
+    const LONGEST: usize = 30;
+    let value = field.value.as_str();
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
+    let is_choice = field.length <= LONGEST && value.len() >= 3 && value.bytes().all(is_part);
+    if !is_choice || effect.fields.len() > MOST_FIELDS {
+        return None;
+    }
+    let is_typed = words(last_part(&field.name)).iter().any(|word| word.is(TYPED | QUERIED | SEND_NOUN));
+    let found = words(value);
+    let leads = found.first().is_some_and(|word| word.is(DESTROY) && !word.is(ORDINARY_VERB));
+    match name::judge(&found, &[]) {
+        Some(Verdict::Consequential(class)) if leads && !is_typed => Some(class),
         _ => None,
     }
 }
@@ -129,7 +235,9 @@ pub(super) fn is_destroying_name(name: &str) -> bool {
         |word: &Word| word.is(DESTROY) || matches!(word.text.as_str(), "deleted" | "destroyed" | "trashed");
     let fits =
         |word: &Word| is_verb(word) || word.is(FILLER) || word.text.chars().all(|c| c.is_ascii_digit());
-    found.iter().any(is_verb) && found.iter().all(fits)
+    // Saving over an older version is no loss that was asked for.
+    let is_saving = part.eq_ignore_ascii_case("overwrite");
+    !is_saving && found.iter().any(is_verb) && found.iter().all(fits)
 }
 
 pub(super) fn is_truthy(value: &str) -> bool {
@@ -156,6 +264,10 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         }
     };
     for field in &effect.fields {
+        // The envelope of a message on a Rails socket.
+        if field.name == "command" && field.value == "message" {
+            continue;
+        }
         let strict = is_strict_name(&field.name);
         if strict && !is_patch || !reads && !is_patch && is_operation_name(&field.name) {
             if let Some(Verdict::Consequential(class)) = judge_operation(&field.name, &field.value) {
@@ -175,6 +287,25 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
             .any(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()));
         let is_pressed = !field.value.is_empty() || effect.body == BodyKind::Form && !is_row;
         let is_set = is_truthy(&field.value) && is_pressed;
+        // `autoRenew: true`
+        let is_flag = is_set && matches!(field.value.as_str(), "true" | "1" | "on");
+        if is_flag
+            && let Some(Verdict::Consequential(EffectClass::Pay)) =
+                name::judge(&words(last_part(&field.name)), &[])
+        {
+            keep(EffectClass::Pay, &field.name);
+        }
+        let said = judge_button(effect, field)
+            .or_else(|| judge_service(effect, field))
+            .or_else(|| judge_identifier(field))
+            .or_else(|| judge_choice(effect, field));
+        if let Some(class) = said.filter(|_| !is_patch && !state::is_queried(&field.name)) {
+            keep(class, &field.name);
+        }
+        let is_command = path.is_command() && last_part(&field.name).eq_ignore_ascii_case("type");
+        if is_command && let Some(Verdict::Consequential(class)) = judge_operation("action", &field.value) {
+            keep(class, &field.name);
+        }
         // A bulk request has the operation as a key: `{"delete": {"_id": 1}}`.
         let first = field.name.split(['.', '[']).next().unwrap_or_default();
         let is_key = first == "delete" && first.len() < field.name.len();
@@ -186,16 +317,41 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         return best;
     }
     let found = [
-        addresses(effect),
+        addresses(effect).filter(|_| base != Some(Verdict::Ordinary)),
+        writes_message(effect, path),
         removes(effect, path),
-        publishes(effect),
-        payment::pays(effect),
-        empowers(effect, path),
+        state::judge(effect, path).filter(|_| !is_query(effect)),
+        payment::pays(effect)
+            .filter(|_| !path.has_word(&["budget", "budgets", "expense", "expenses", "ledger"])),
+        access::empowers(effect, path),
     ];
     for (class, name) in found.into_iter().flatten() {
         keep(class, name);
     }
     best
+}
+
+/// Whether there are fields, and all of them are numbers.
+pub(super) fn is_numeric(effect: &Effect) -> bool {
+    let is_number = |field: &EffectField| field.value.bytes().all(|byte| byte.is_ascii_digit());
+    !effect.fields.is_empty() && effect.fields.iter().all(is_number)
+}
+
+/// Whether the operations are about what is looked for: `updateFilters(status: CANCELLED)`.
+fn is_query(effect: &Effect) -> bool {
+    effect.operations.iter().flat_map(|name| words(name)).any(|word| word.is(QUERIED))
+}
+
+/// Whether the fields say where in a list something goes: `before`, `index`, a list of ids.
+pub(super) fn sorts(effect: &Effect) -> bool {
+    const PLACES: [&str; 10] =
+        ["before", "after", "index", "position", "pos", "ids", "rank", "from", "direction", "order"];
+    effect.fields.iter().any(|field| {
+        let front = field.name.split(['.', '[']).next().unwrap_or_default();
+        PLACES.iter().any(|place| {
+            front.eq_ignore_ascii_case(place) || last_part(&field.name).eq_ignore_ascii_case(place)
+        })
+    })
 }
 
 /// Whether the fields say that this is kept for later.
@@ -260,184 +416,27 @@ fn addresses(effect: &Effect) -> Option<(EffectClass, &str)> {
     (has_text && !is_draft(effect)).then_some((EffectClass::Send, to.name.as_str()))
 }
 
-/// Marks that take something away: `deletedAt`, `permanent`, a status.
+/// Marks that leave nothing to restore.
 fn removes<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
     effect.fields.iter().find_map(|field| {
         let name = last_part(&field.name).to_ascii_lowercase().replace(['_', '-'], "");
-        let value = field.value.to_ascii_lowercase();
-        let set = is_truthy(&value) && !value.is_empty();
-        let class = match name.as_str() {
-            "deletedat" | "deletedon" | "removedat" | "trashedat" | "destroyedat" | "purge" => set,
-            "permanently" | "forever" | "harddelete" | "permanentdelete" => set,
-            "permanent" => set && path.any(WEAK | CLOSING | CANCEL),
-            "status" | "state" => match value.as_str() {
-                "deleted" | "trashed" | "removed" | "trash" | "terminated" => true,
-                "cancelled" | "canceled" | "void" | "voided" => path.any(PAY_NOUN | CANCELLED),
-                _ => false,
-            },
-            _ => false,
-        };
-        let ends = matches!(name.as_str(), "status" | "state")
-            && matches!(value.as_str(), "banned" | "suspended" | "deactivated" | "disabled")
-            && path.has_people();
-        if class {
-            Some((EffectClass::Destroy, field.name.as_str()))
-        } else {
-            ends.then_some((EffectClass::Power, field.name.as_str()))
-        }
-    })
-}
-
-fn publishes(effect: &Effect) -> Option<(EffectClass, &str)> {
-    effect.fields.iter().find_map(|field| {
-        let name = last_part(&field.name).to_ascii_lowercase().replace(['_', '-'], "");
-        let value = field.value.to_ascii_lowercase();
-        match (name.as_str(), value.as_str()) {
-            ("status" | "state" | "poststatus", "published" | "publish" | "live" | "public") => {
-                Some((EffectClass::Send, field.name.as_str()))
-            }
-            ("published" | "ispublished" | "publish", "true" | "1" | "on" | "yes") => {
-                Some((EffectClass::Send, field.name.as_str()))
-            }
-            (
-                "visibility" | "privacy" | "access" | "sharing",
-                "public"
-                | "everyone"
-                | "world"
-                | "anyone"
-                | "open"
-                | "anyonewithlink"
-                | "anyone_with_link"
-                | "anyone_with_the_link"
-                | "link"
-                | "publicread"
-                | "public-read",
-            ) => Some((EffectClass::Power, field.name.as_str())),
-            ("ispublic" | "public" | "anyonecanview", "true" | "1" | "on") => {
-                Some((EffectClass::Power, field.name.as_str()))
-            }
-            ("private" | "isprivate", "false" | "0") if effect.request.method != "POST" => {
-                Some((EffectClass::Power, field.name.as_str()))
-            }
-            _ => None,
-        }
-    })
-}
-
-/// Roles, rights, e-mail addresses and passwords.
-fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
-    let visible: Vec<(&EffectField, String)> = effect
-        .fields
-        .iter()
-        .map(|field| (field, last_part(&field.name).to_ascii_lowercase().replace(['_', '-'], "")))
-        .filter(|(_, name)| !is_technical(name))
-        .collect();
-    let has = |wanted: &[&str]| visible.iter().any(|(_, name)| wanted.contains(&name.as_str()));
-    let (signs_in, own) = (path.is_sign_in(), path.is_own_account());
-    let makes = path.named().next().is_some_and(|(last, _)| last.any(MAKE));
-    for (field, name) in &visible {
         let set = is_truthy(&field.value) && !field.value.is_empty();
-        let changes = match name.as_str() {
-            "isadmin" | "isstaff" | "issuperuser" | "admin" | "superuser" | "makeadmin" | "isowner" => set,
-            "role" | "roles" | "roleid" | "accesslevel" | "permissionlevel" | "usertype" | "userrole"
-            | "rolle" | "rol" | "rola" | "ruolo" | "papel" | "rooli" | "szerep" | "roll" | "role_id"
-            | "newrole" => {
-                set && !has(&["content", "parts"]) && (visible.len() <= 4 || is_high_role(&field.value))
-            }
-            "permission" | "permissions" | "privileges" | "userpermissions" | "acl" | "bindings"
-            | "grants" | "droits" | "rechte" | "permisos" | "permissoes" | "permessi" | "uprawnienia"
-            | "prava" | "opravneni" | "rettigheter" | "behorighet" | "yetkiler" | "scopes" => {
-                set && visible.len() <= 12
-            }
-            "newemail" | "emailnew" | "newemailaddress" => set,
-            "newpassword"
-            | "passwordnew"
-            | "newpass"
-            | "newpwd"
-            | "passwordconfirmation"
-            | "confirmpassword"
-            | "currentpassword"
-            | "oldpassword"
-            | "password2"
-            | "newpassword1" => set && !signs_in && !makes,
-            "password" | "passwd" => set && !signs_in && !makes && own && visible.len() <= 3,
-            "email" | "emailaddress" | "mail" | "primaryemail" | "correo" => {
-                let is_address = field.value.contains('@');
-                is_address
-                    && own
-                    && !signs_in
-                    && effect.request.method != "DELETE"
-                    && visible.len() <= 3
-                    && !has(&["message", "subject", "name", "firstname"])
-            }
-            "active" | "isactive" | "enabled" | "isenabled" => {
-                !is_truthy(&field.value) && path.has_people() && !path.is_settings() && visible.len() <= 3
-            }
-            other if other.ends_with("role") && is_high_role(&field.value) => set,
-            "suspended" | "blocked" | "banned" | "isbanned" | "locked" => set && path.has_people(),
-            _ if set && !signs_in && !makes && field.length <= 100 => {
-                let found = words(last_part(&field.name));
-                let is = |uses: u32| found.iter().any(|word| word.is(uses));
-                found.len() > 1 && is(PASSWORD) && is(RENEWED)
-            }
+        let removes = match name.as_str() {
+            "purge" | "permanently" | "forever" | "harddelete" | "permanentdelete" => set,
+            "permanent" => set && path.any(WEAK | CLOSING | CANCEL),
             _ => false,
         };
-        if changes {
-            return Some((EffectClass::Power, &field.name));
-        }
-    }
-    (!signs_in && !makes).then(|| repeats(&visible)).flatten()
+        removes.then_some((EffectClass::Destroy, field.name.as_str()))
+    })
 }
 
-/// A value that is given twice, once to confirm it, is a new password.
-fn repeats<'a>(visible: &[(&'a EffectField, String)]) -> Option<(EffectClass, &'a str)> {
-    const AGAIN: [&str; 14] = [
-        "confirm",
-        "repeat",
-        "again",
-        "retype",
-        "wiederhol",
-        "bestatig",
-        "bestaetig",
-        "conferma",
-        "ripeti",
-        "powtorz",
-        "potwierdz",
-        "tekrar",
-        "ponovi",
-        "znovu",
-    ];
-    let (field, _) = visible.iter().find(|(field, name)| {
-        let value = &field.value;
-        let is_secret = !value.is_empty() && field.length <= 100 && !value.contains('@') && !is_flag(value);
-        let is_again = AGAIN.iter().any(|part| name.contains(part)) || name.ends_with('2');
-        let twin = |(other, other_name): &(&EffectField, String)| {
-            other.value == *value
-                && !std::ptr::eq(*other, *field)
-                && (!name.ends_with('2') || name.starts_with(other_name.trim_end_matches('1')))
-        };
-        is_secret && is_again && visible.len() <= 6 && visible.iter().any(twin)
+/// A text that is sent to an address of messages, whatever else it does: `/matches/4/like-and-message`.
+fn writes_message<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
+    let (last, _) = path.named().next()?;
+    let names_message = last.words.len() > 1 && last.any(SEND_NOUN) && !last.any(LIGHT | READ);
+    let text = effect.fields.iter().find(|field| {
+        matches!(last_part(&field.name), "text" | "body" | "message" | "content" | "html")
+            && !field.value.is_empty()
     })?;
-    Some((EffectClass::Power, &field.name))
-}
-
-fn is_flag(value: &str) -> bool {
-    value.bytes().all(|byte| byte.is_ascii_digit())
-        || matches!(
-            value.to_ascii_lowercase().as_str(),
-            "true" | "false" | "yes" | "no" | "on" | "off" | "null"
-        )
-}
-
-fn is_high_role(value: &str) -> bool {
-    const HIGH: [&str; 8] =
-        ["admin", "administrator", "owner", "superuser", "root", "superadmin", "maintainer", "manager"];
-    HIGH.contains(&value.to_ascii_lowercase().as_str())
-}
-
-/// Fields that a form has besides what a person sees.
-fn is_technical(name: &str) -> bool {
-    const PARTS: [&str; 7] = ["csrf", "token", "nonce", "viewstate", "utf8", "eventvalidation", "method"];
-    PARTS.iter().any(|part| name.contains(part))
-        || matches!(name, "id" | "next" | "commit" | "submit" | "save" | "action" | "redirect" | "locale")
+    (names_message && !is_draft(effect)).then_some((EffectClass::Send, text.name.as_str()))
 }

@@ -1,13 +1,13 @@
 //! GET and HEAD: harmless, except for those that are consequential by their address or by the link that was clicked.
 
-use super::address::{self, Path};
 use super::fields;
 use super::label;
 use super::name::{self, Verdict};
+use super::path::{self, Path, Segment};
 use super::terms::*;
 use crate::effect::decode::pairs;
 use crate::effect::{CausingAction, RequestHead};
-use crate::rules::address::decode;
+use crate::percent::decode;
 use crate::{Action, EffectClass};
 
 /// More words than a control has: the title of an article.
@@ -16,7 +16,7 @@ const MOST_WORDS: usize = 4;
 /// The class of a GET, or `None` for the common case. Most addresses have no word that matters and are done after one
 /// pass over their bytes.
 pub(super) fn judge(head: &RequestHead<'_>, cause: Option<&CausingAction>) -> Option<(EffectClass, String)> {
-    let (path, query) = address::split(head.url);
+    let (path, query) = path::split(head.url);
     if is_static(head, path) {
         return None;
     }
@@ -76,7 +76,7 @@ fn is_trigger(word: &[u8]) -> bool {
 
 fn by_address(head: &RequestHead<'_>, query: &str) -> Option<(EffectClass, String)> {
     let path = Path::of(head.url);
-    if is_documentation(&path) {
+    if is_documentation(&path) || is_django_question(&path, head.url) {
         return None;
     }
     if !path.operations.is_empty()
@@ -90,17 +90,34 @@ fn by_address(head: &RequestHead<'_>, query: &str) -> Option<(EffectClass, Strin
     by_query(&path, query).or_else(|| by_path(&path, query))
 }
 
+/// The page on which the administration of Django asks before it deletes: `/admin/shop/order/4/delete/`.
+fn is_django_question(path: &Path, url: &str) -> bool {
+    let is = |at: usize, name: &str| matches!(&path.segments[at].words[..], [word] if word.text == name);
+    url.ends_with("/delete/")
+        && path.segments.len() == 5
+        && is(0, "admin")
+        && path.segments[3].is_id
+        && is(4, "delete")
+}
+
 fn is_documentation(path: &Path) -> bool {
-    let is_title = |segment: &address::Segment| segment.words.len() > MOST_WORDS;
+    let is_title = |segment: &Segment| segment.words.len() > MOST_WORDS;
     let last = path.segments.iter().rev().find(|segment| !segment.is_id);
     let is_docs = path.segments.iter().take(3).any(|segment| segment.words.len() <= 2 && segment.any(DOCS));
     is_docs || last.is_some_and(is_title) || path.any(ORDINARY) || path.any(TELEMETRY)
 }
 
 fn by_graphql(query: &str) -> Option<(EffectClass, String)> {
-    let is_mutation =
-        pairs(query).any(|(name, value)| name == "query" && value.trim_start().starts_with("mutation"));
-    is_mutation.then(|| (EffectClass::Destroy, "mutation by GET".to_owned()))
+    pairs(query).find_map(|(name, value)| match &*name {
+        "query" if value.trim_start().starts_with("mutation") => {
+            Some((EffectClass::Destroy, "mutation by GET".to_owned()))
+        }
+        "operationName" if !value.ends_with("Query") => match name::judge(&words(&value), &[]) {
+            Some(Verdict::Consequential(class)) => Some((class, value.into_owned())),
+            _ => None,
+        },
+        _ => None,
+    })
 }
 
 fn by_query(path: &Path, query: &str) -> Option<(EffectClass, String)> {
@@ -175,7 +192,7 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
                             .any(|word| matches!(word.text.as_str(), "checkout" | "order" | "orders"))
                     }))
         {
-            let noun = |uses: u32| segment.any(uses) || before.is_some_and(|it| it.any(uses));
+            let noun = |uses: Uses| segment.any(uses) || before.is_some_and(|it| it.any(uses));
             let class = if noun(PAY | PAY_NOUN) {
                 Some(EffectClass::Pay)
             } else if noun(POWER_NOUN | POWER) {
@@ -192,6 +209,13 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
         if at > 0 {
             continue;
         }
+        // `/order?item=4&confirmed=1`
+        if is_confirmed(query)
+            && let Some(Verdict::Consequential(class)) =
+                name::judge(&segment.words, &before.map(|it| it.words.clone()).unwrap_or_default())
+        {
+            return Some((class, said()));
+        }
         // `/mail/forward?msg=5&to=ada@example.org`
         if segment.any(SEND) && super::super::decode::pairs(query).any(|(_, value)| value.contains('@')) {
             return Some((EffectClass::Send, said()));
@@ -203,7 +227,7 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
             return Some((class, said()));
         }
         let is_sent =
-            end.text == "send" || end.text == "publish" || end.text == "deploy" || end.text == "broadcast";
+            matches!(end.text.as_str(), "send" | "sendnow" | "publish" | "deploy" | "broadcast" | "sendmail");
         if is_sent && has_id && before.is_some() {
             return Some((EffectClass::Send, said()));
         }
@@ -218,6 +242,28 @@ fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
     }
     None
 }
+
+/// Whether a query says that a person agreed: `confirm=yes`, `bestaetigt=1`.
+fn is_confirmed(query: &str) -> bool {
+    pairs(query).any(|(name, value)| {
+        let is_agreed =
+            words(&name).iter().any(|word| word.is(EXECUTE) || CONFIRMED.contains(&word.text.as_str()));
+        is_agreed && fields::is_truthy(&value) && !value.is_empty()
+    })
+}
+
+const CONFIRMED: [&str; 10] = [
+    "confirmed",
+    "sure",
+    "bestaetigt",
+    "bestatigt",
+    "confirme",
+    "confirmado",
+    "confermato",
+    "bevestigd",
+    "potwierdzone",
+    "onaylandi",
+];
 
 fn exports(all: &[Word], core: &[&Word]) -> bool {
     const DATA: [&str; 16] = [
@@ -278,7 +324,8 @@ fn by_cause(
         return None;
     }
     let path_words = Path::of(head.url);
-    if path_words.any(ORDINARY | TELEMETRY) || is_documentation(&path_words) {
+    let is_harmless = path_words.any(ORDINARY | TELEMETRY) || is_django_question(&path_words, head.url);
+    if is_harmless || is_documentation(&path_words) {
         return None;
     }
     let form = element.and_then(|element| element.form.as_ref());

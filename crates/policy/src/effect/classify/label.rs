@@ -1,7 +1,10 @@
 //! Judges what the agent acted on before a request: labels, glyphs, typed lines, keys.
 
 use super::name::{self, Verdict};
+use super::phrases;
+use super::state;
 use super::terms::*;
+use super::verb;
 use crate::lexicon::{Meaning, Meanings, normalize};
 use crate::rules::wording;
 use crate::{Action, CausingAction, EffectClass, ElementFacts, Key};
@@ -14,6 +17,8 @@ const CONTENT: [&str; 9] =
     ["row", "listitem", "cell", "gridcell", "heading", "article", "paragraph", "treeitem", "textbox"];
 const DESTROYING_GLYPHS: [char; 12] = ['×', '✕', '✖', '✗', '✘', '❌', '🗑', '⌫', '␡', '🚮', '╳', '⨯'];
 const SENDING_GLYPHS: [char; 8] = ['➤', '✈', '📤', '➢', '📨', '🛩', '⮞', '🛫'];
+/// Parts of words for what happens by itself.
+const AUTOMATIC: [&str; 5] = ["auto", "otomat", "авто", "自动", "자동"];
 /// Words that lead to the next step of a form.
 const CONTINUING: [&str; 48] = [
     "continue",
@@ -125,7 +130,10 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
             let meanings = Meanings::of(&element.name);
             let is_power = meanings.has(Meaning::Admin) && check.checked
                 || meanings.has(Meaning::Second) && !check.checked;
-            let pays = check.checked && super::phrases::judge(&element.name) == Some(EffectClass::Pay);
+            // What is ticked is a setting, or something on a list such as "Renew passport".
+            let is_setting = AUTOMATIC.iter().any(|part| normalize(&element.name).contains(part));
+            let said = || phrases::judge(&element.name).class == Some(EffectClass::Pay);
+            let pays = check.checked && is_setting && said();
             let class = if is_power { Some(EffectClass::Power) } else { pays.then_some(EffectClass::Pay) };
             class.map(|class| (class, element.name.clone()))
         }
@@ -135,13 +143,111 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
             let class = class.or(is_admin.then_some(EffectClass::Power));
             class.map(|class| (class, option.label.clone()))
         }),
-        Action::Drag(_) => facts.to.as_ref().and_then(of_control),
+        Action::Drag(_) => facts.to.as_ref().and_then(|to| of_control(to).or_else(|| of_place(to))),
         Action::Dialog(answer) if answer.accept => {
             let dialog = facts.dialog.as_ref()?;
             of_meanings(&dialog.message).map(|class| (class, dialog.message.clone()))
         }
         _ => None,
     }
+}
+
+/// What a label says that no list of consequential words decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LabelTone {
+    /// It names ordinary work: "Save", "Add row".
+    Ordinary,
+    /// It ends a form or a dialog of any kind: "OK", "Continue".
+    Generic,
+    /// It says yes to a question of the page, which is not known here.
+    Affirms,
+    /// It is a verb, by its form, of no ordinary work.
+    Command,
+    Unknown,
+}
+
+/// The tone of what was acted on, and its label. Nothing if no control was.
+pub(super) fn tone(cause: &CausingAction) -> Option<(LabelTone, &str)> {
+    let facts = &cause.facts;
+    let label = match &cause.action {
+        _ if !cause.is_recent => return None,
+        Action::Dialog(answer) if answer.accept => {
+            let dialog = facts.dialog.as_ref().filter(|dialog| dialog.kind == "confirm")?;
+            // Sites ask before what cannot be undone.
+            let is_ordinary = phrases::judge(&dialog.message).is_ordinary || is_ordinary(&dialog.message);
+            let tone = if is_ordinary { LabelTone::Ordinary } else { LabelTone::Affirms };
+            return Some((tone, &dialog.message));
+        }
+        Action::Click(_) => control_label(facts.target.as_ref()?)?,
+        Action::Press(press) if press.chord.activates() => control_label(facts.target.as_ref()?)?,
+        _ => return None,
+    };
+    let reading = phrases::judge(label);
+    let is_named = label.chars().filter(|c| c.is_alphabetic()).count() >= 3 || !label.is_ascii();
+    let tone = if reading.affirms {
+        LabelTone::Affirms
+    } else if reading.is_generic {
+        LabelTone::Generic
+    } else if has_price(label) {
+        LabelTone::Command
+    } else if reading.is_ordinary || is_ordinary(label) || !is_named {
+        LabelTone::Ordinary
+    } else if verb::is_command(label) {
+        LabelTone::Command
+    } else {
+        LabelTone::Unknown
+    };
+    Some((tone, label))
+}
+
+/// Whether a line was typed into a field and ended, which is no search.
+pub(super) fn is_line(cause: &CausingAction) -> bool {
+    let Some(element) = cause.facts.target.as_ref() else { return false };
+    let ends = match &cause.action {
+        Action::Type(typing) => typing.submit || typing.text.contains(['\n', '\r']),
+        Action::Press(press) => matches!(press.chord.key, Key::Named(key) if key.name == "Enter"),
+        _ => false,
+    };
+    ends && element.role == "textbox" && !is_ordinary(&element.name)
+}
+
+/// Whether a control was acted on, with or without a label.
+pub(super) fn is_control(cause: &CausingAction) -> bool {
+    let role = cause.facts.target.as_ref().map(|element| element.role.as_str());
+    match &cause.action {
+        Action::Click(_) => role.is_some_and(|role| !CHOICES.contains(&role) && !CONTENT.contains(&role)),
+        Action::Press(press) => press.chord.activates(),
+        Action::Dialog(answer) => answer.accept,
+        _ => false,
+    }
+}
+
+fn control_label(element: &ElementFacts) -> Option<&str> {
+    let role = element.role.as_str();
+    let label = label_of(element).trim();
+    let is_control = !CHOICES.contains(&role) && !CONTENT.contains(&role);
+    (is_control && !label.is_empty() && label.chars().count() <= LONGEST_LABEL).then_some(label)
+}
+
+/// Whether a text has a word of ordinary work, or is the name of a thing.
+fn is_ordinary(text: &str) -> bool {
+    let meanings = Meanings::of(text);
+    let known =
+        [Meaning::Save, Meaning::Go, Meaning::Search, Meaning::Trivial, Meaning::Make, Meaning::Change];
+    let found = words(text);
+    let is_title = |word: Option<&Word>| word.is_some_and(|word| word.is(UI_NOUN));
+    let leads = found.first().is_some_and(|word| word.is(ORDINARY_VERB | READ | CHANGE | MAKE));
+    // English has its list; words of it are verbs only where they lead.
+    let is_foreign = !text.is_ascii();
+    is_foreign && known.into_iter().any(|meaning| meanings.has(meaning))
+        || leads
+        // One word is a choice more often than a verb that no list has: "Monthly", "Bold".
+        || matches!(&found[..], [one] if one.text.is_ascii() && !verb::is_command(text))
+        || is_title(found.first())
+        || is_title(found.last())
+        || found
+            .iter()
+            .any(|word| word.is(ORDINARY) || !word.text.is_ascii() && word.is(ORDINARY_VERB | CHANGE | MAKE))
 }
 
 /// Whether the label of a control is little more than a word that destroys.
@@ -156,6 +262,16 @@ pub(super) fn exports(cause: &CausingAction) -> bool {
     let Some(element) = cause.facts.target.as_ref().filter(|_| cause.is_recent) else { return false };
     let meanings = Meanings::of(label_of(element));
     matches!(cause.action, Action::Click(_) | Action::Press(_)) && meanings.has(Meaning::Export)
+}
+
+/// Whether a label does something ordinary to a thing with a name: "Star Buy milk", "Details of Cancel the trip".
+pub(super) fn names_content(label: &str) -> bool {
+    phrases::judge(label).class.is_none()
+        && words(label).first().is_some_and(|word| {
+            word.text.is_ascii()
+                && word.is(ORDINARY | ORDINARY_VERB | UI_NOUN)
+                && !word.is(EXECUTE | MAKE | CHANGE)
+        })
 }
 
 /// Whether a label leads to the till rather than paying there.
@@ -184,12 +300,21 @@ fn label_of(element: &ElementFacts) -> &str {
 
 fn of_control(element: &ElementFacts) -> Option<(EffectClass, String)> {
     let role = element.role.as_str();
-    if CHOICES.contains(&role) || CONTENT.contains(&role) && element.href.is_none() {
+    // A cell or an item of a list with one word may be a control: what somebody wrote has more.
+    let is_content = CONTENT.contains(&role) && (role == "textbox" || label_of(element).trim().contains(' '));
+    if CHOICES.contains(&role) || is_content && element.href.is_none() {
         return None;
     }
     let labels = [&element.name, &element.text];
     let found = labels.into_iter().filter_map(|label| of_text(label).map(|class| (class, label.clone())));
     found.max_by_key(|(class, _)| class.severity())
+}
+
+/// What is dropped on "Published" or "Deleted" is moved to that state.
+fn of_place(element: &ElementFacts) -> Option<(EffectClass, String)> {
+    let label = label_of(element);
+    let class = words(label).last().and_then(state::state_class)?;
+    matches!(class, EffectClass::Destroy | EffectClass::Send).then(|| (class, label.to_owned()))
 }
 
 /// Enter in a field presses the button of its form; in a field for messages it sends.
@@ -242,14 +367,16 @@ fn of_meanings(label: &str) -> Option<EffectClass> {
     if owns.is_some() {
         return owns;
     }
-    let said = super::phrases::judge(label).filter(|class| {
+    let reading = phrases::judge(label);
+    let said = reading.class.filter(|class| {
         let is_minor = is_trivial && matches!(class, EffectClass::Destroy | EffectClass::Power);
         let is_step = continues && *class == EffectClass::Pay;
         let is_own = text.starts_with("send me ") && *class == EffectClass::Send;
         !is_minor && !is_step && !is_own
     });
     let named = by_name(label).filter(|class| !(is_trivial || continues && *class == EffectClass::Pay));
-    found.chain(invites).chain(said).chain(named).max_by_key(|class| class.severity())
+    let all = found.chain(invites).chain(said).chain(named);
+    all.filter(|class| !(reading.cancels && *class == EffectClass::Pay)).max_by_key(|class| class.severity())
 }
 
 /// What a short label says when it is read like the name of an operation: "Make a donation", "Set IAM policy".
@@ -257,14 +384,15 @@ fn by_name(label: &str) -> Option<EffectClass> {
     const MOST_WORDS: usize = 5;
     // These open a form or a page more often than they do something.
     const OPENING: [&str; 6] = ["open", "new", "add", "start", "build", "register"];
-    // With a price: a product that is shown or kept for later, or a filter.
-    const SHOWING: [&str; 12] = [
-        "add", "view", "show", "from", "under", "over", "filter", "save", "edit", "up", "compare", "details",
-    ];
     let found = words(label);
     let (first, last) = (found.first()?, found.last()?);
-    let is_shown = SHOWING.contains(&first.text.as_str()) || found.iter().any(|word| word.is(ORDINARY));
-    if has_price(label) && found.len() >= 2 && first.text.chars().all(char::is_alphabetic) && !is_shown {
+    if let Some(class) = led(&found) {
+        return Some(class);
+    }
+    if let [one] = &found[..]
+        && one.is(PAY)
+        && !one.is(ORDINARY_VERB | PAY_NOUN)
+    {
         return Some(EffectClass::Pay);
     }
     let acts = DESTROY | PAY | POWER | MAKE | CHANGE | EXECUTE | CANCEL | CLOSING;
@@ -278,11 +406,41 @@ fn by_name(label: &str) -> Option<EffectClass> {
     }
 }
 
-/// "Confirm ride for €14", "Bestätigen (12,50 EUR)".
+/// "Book a table", "Report this post", "Restart": a verb that leads, and no title such as "Order history".
+fn led(found: &[Word]) -> Option<EffectClass> {
+    const MOST_WORDS: usize = 8;
+    // "Order by name", "Reject all".
+    const AFTER: [&str; 7] = ["by", "me", "in", "up", "out", "and", "all"];
+    let is_lead_in = |word: &&Word| matches!(word.text.as_str(), "yes" | "confirm" | "please" | "now" | "ok");
+    let said: Vec<&Word> = found.iter().skip_while(is_lead_in).collect();
+    let (first, last) = (said.first()?, said.last()?);
+    // Forms of every kind are submitted; phrases say which of them reach people.
+    let class = name::led_class(first).filter(|_| first.text != "submit")?;
+    let is_title =
+        last.is(UI_NOUN | ORDINARY) || said.get(1).is_some_and(|it| AFTER.contains(&it.text.as_str()));
+    // One word may be the name of a page or a field.
+    let is_alone = said.len() == 1 && (class == EffectClass::Send || first.is(SEND_NOUN | POWER_NOUN));
+    (!is_alone && !is_title && said.len() <= MOST_WORDS).then_some(class)
+}
+
+/// "Confirm ride for €14", "Bestätigen (12,50 EUR)"; but neither "From €14" nor "€14".
 fn has_price(label: &str) -> bool {
     const SIGNS: [char; 13] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₴', '₪', '฿', '₫', '￥'];
     const CODES: [&str; 14] =
         ["EUR", "USD", "GBP", "SEK", "NOK", "DKK", "CHF", "PLN", "CZK", "JPY", "kr", "zł", "Kč", "Ft"];
     let has_code = || label.split(|c: char| !c.is_alphabetic()).any(|word| CODES.contains(&word));
-    label.contains(|c: char| c.is_ascii_digit()) && (label.contains(SIGNS) || has_code())
+    const SHOWING: [&str; 16] = [
+        "from", "under", "over", "up", "details", "compare", "add", "view", "show", "filter", "save", "edit",
+        "sort", "see", "select", "choose",
+    ];
+    let found = words(label);
+    let Some(first) = found.first() else { return false };
+    // "Express delivery €5" is a choice.
+    let verbs = MAKE | CHANGE | EXECUTE | READ | ORDINARY_VERB | LEAD | KNOWN | DESTROY | SEND | PAY | POWER;
+    let is_verb = first.is(verbs) || phrases::judge(&first.text).is_verb();
+    let is_shown = first.text == "addtocart"
+        || SHOWING.contains(&first.text.as_str())
+        || found.iter().any(|word| word.is(ORDINARY))
+        || !is_verb;
+    !is_shown && label.contains(|c: char| c.is_ascii_digit()) && (label.contains(SIGNS) || has_code())
 }

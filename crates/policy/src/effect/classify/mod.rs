@@ -3,23 +3,28 @@
 //! Words decide, by where they stand: verbs of the address and of operations, names of fields, the label of the element
 //! that was acted on. What somebody typed is never judged: a to-do "Delete old files" is an ordinary write.
 
+mod access;
 mod address;
-mod certain;
 mod fields;
 mod get;
 mod label;
+mod message;
 mod name;
+mod path;
 mod payment;
 mod phrases;
+mod state;
 mod terms;
+mod unknown;
+mod verb;
 
 pub(super) use terms::is_id;
 
 use super::{BodyKind, Effect, EffectTransport, RequestHead};
 use crate::{ActionClass, CausingAction, Evidence, Risk};
-use address::Path;
 use name::Verdict;
-use terms::{FILLER, SEND_NOUN, SOCKET, Word, words};
+use path::Path;
+use terms::{FILLER, SEND_NOUN, Word, words};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EffectClass {
@@ -102,7 +107,7 @@ pub(super) fn names_operation(name: &str) -> bool {
 /// The values of the fields that name an operation, each once.
 pub(super) fn operation_values(effect: &Effect) -> Vec<String> {
     const LONGEST: usize = 60;
-    let (_, query) = address::split(&effect.request.url);
+    let (_, query) = path::split(&effect.request.url);
     let in_query = super::decode::pairs(query).map(|(name, value)| (name.into_owned(), value.into_owned()));
     let in_body = effect.fields.iter().map(|field| (field.name.clone(), field.value.clone()));
     let named = in_query
@@ -116,7 +121,7 @@ pub(super) fn operation_values(effect: &Effect) -> Vec<String> {
 pub(super) fn classify(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<Evidence>) {
     let head = effect.request.head();
     match (head.transport, head.method) {
-        (EffectTransport::WebSocket, _) => message(effect, cause),
+        (EffectTransport::WebSocket, _) => message::judge(effect, cause),
         (_, "GET" | "HEAD") => match get::judge(&head, cause) {
             Some((class, word)) => (class, vec![Evidence::new("address", &word)]),
             None => (EffectClass::Read, Vec::new()),
@@ -141,12 +146,25 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
             matches!(found, Some((Verdict::Consequential(EffectClass::Send), _))) && fields::is_draft(effect);
         match found {
             Some((Verdict::Consequential(_), _)) if draft => Some(Verdict::Ordinary),
+            // Flash cards are reviewed, too.
+            Some((Verdict::Consequential(EffectClass::Send), word))
+                if word == "review" && fields::is_numeric(effect) =>
+            {
+                None
+            }
+            Some((Verdict::Consequential(EffectClass::Pay), word))
+                if word == "order" && fields::sorts(effect) =>
+            {
+                Some(Verdict::Ordinary)
+            }
             Some((Verdict::Consequential(class), word)) if !is_checkout_step(effect, &path, class, cause) => {
                 signals.add(class, "address", &word);
                 Some(Verdict::Consequential(class))
             }
             Some((Verdict::Consequential(_), _)) => None,
-            Some((Verdict::Read, _)) => Some(Verdict::Read).filter(|_| path.is_certain_read()),
+            Some((Verdict::Read, _)) => {
+                Some(Verdict::Read).filter(|_| method == "POST" && path.is_certain_read())
+            }
             Some((verdict, _)) => Some(verdict),
             None => None,
         }
@@ -177,14 +195,14 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     if signals.best.is_none() && said_reading {
         return (EffectClass::Read, Vec::new());
     }
-    if let Some((class, place, word)) = certain::judge(effect, &path, cause) {
-        signals.add(class, place, &word);
-    }
+    let base = base.or(signals.is_ordinary.then_some(Verdict::Ordinary));
+    let is_undecided = base.is_none() && signals.best.is_none() && !path.any(terms::ORDINARY);
     if let Some((class, label)) = cause.and_then(label::judge) {
         let lifts = match base {
             Some(Verdict::Ordinary) => {
                 let leads_to_checkout = path.any(terms::ORDINARY) && label::is_checkout(&label);
-                matches!(class, EffectClass::Pay | EffectClass::Account)
+                is_lifted(class, &path, &operations, signals.is_ordinary)
+                    && !label::names_content(&label)
                     && !path.any(terms::AUTH)
                     && !leads_to_checkout
             }
@@ -193,11 +211,22 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
         if lifts || signals.best.is_some() {
             signals.add(class, "label", &label);
         }
+    } else if is_undecided && let Some((class, label)) = unknown::judge(effect, &path, &operations, cause) {
+        signals.add(class, "label", &label);
     }
     signals.finish()
 }
 
-fn is_lookup(segment: &address::Segment) -> bool {
+/// Whether a label of this class counts although the request names ordinary work. A cart line is removed with "Remove";
+/// what is moved or archived after "Delete" is not.
+fn is_lifted(class: EffectClass, path: &Path, operations: &[&str], is_said_ordinary: bool) -> bool {
+    let incidental = terms::ORDINARY | terms::LIGHT | terms::STEP | terms::NESTED;
+    let names_incidental = || operations.iter().flat_map(|name| words(name)).any(|word| word.is(incidental));
+    let is_severe = matches!(class, EffectClass::Pay | EffectClass::Account);
+    is_severe || !is_said_ordinary && !path.any(incidental) && !names_incidental()
+}
+
+fn is_lookup(segment: &path::Segment) -> bool {
     const LOOKUPS: [&str; 8] =
         ["search", "find", "query", "preview", "lookup", "validate", "suggest", "calculate"];
     segment.words.iter().any(|word| LOOKUPS.contains(&word.text.as_str()))
@@ -222,11 +251,12 @@ fn is_checkout_step(effect: &Effect, path: &Path, class: EffectClass, cause: Opt
 }
 
 fn judge_query(effect: &Effect, path: &Path, signals: &mut Signals) {
-    let (_, query) = address::split(&effect.request.url);
+    let (_, query) = path::split(&effect.request.url);
     for (name, value) in super::decode::pairs(query).take(60) {
         match fields::judge_operation(&name, &value) {
             Some(Verdict::Consequential(class)) => signals.add(class, "query", &name),
             Some(Verdict::Read) if fields::is_strict_name(&name) => signals.reads = true,
+            Some(Verdict::Ordinary) => signals.is_ordinary = true,
             _ if fields::is_destroying_name(&name)
                 && fields::is_truthy(&value)
                 && !path.any(terms::ORDINARY) =>
@@ -241,7 +271,9 @@ fn judge_query(effect: &Effect, path: &Path, signals: &mut Signals) {
         .iter()
         .filter(|field| fields::is_strict_name(&field.name) && !field.name.contains(['.', '[']))
     {
-        signals.reads |= fields::judge_operation(&field.name, &field.value) == Some(Verdict::Read);
+        let verdict = fields::judge_operation(&field.name, &field.value);
+        signals.reads |= verdict == Some(Verdict::Read);
+        signals.is_ordinary |= verdict == Some(Verdict::Ordinary);
     }
 }
 
@@ -305,79 +337,9 @@ fn judge_dotted(operation: &str) -> Option<Verdict> {
         (is_post && joined.len() > 1 && joined.iter().any(|word| word.is(SEND_NOUN)))
             .then_some(EffectClass::Send)
     };
-    verdict.or_else(|| noun().or_else(posted).map(Verdict::Consequential))
-}
-
-/// A message on an open WebSocket.
-fn message(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<Evidence>) {
-    let mut signals = Signals::default();
-    let mut base = None;
-    let mut named: Vec<&str> = effect.operations.iter().map(String::as_str).collect();
-    let is_cable = effect.fields.iter().any(|field| field.name.starts_with("identifier"));
-    for field in effect.fields.iter().filter(|field| field.length <= 60) {
-        let last = fields::last_part(&field.name).to_ascii_lowercase();
-        let is_invocation =
-            field.name == "target" && effect.fields.iter().any(|it| it.name.starts_with("arguments"));
-        let names = is_invocation
-            || matches!(
-                last.as_str(),
-                "type"
-                    | "event"
-                    | "op"
-                    | "action"
-                    | "method"
-                    | "cmd"
-                    | "command"
-                    | "t"
-                    | "msg"
-                    | "kind"
-                    | "name"
-                    | "topic"
-                    | "e"
-            );
-        let is_envelope = is_cable && last == "command" && field.value == "message";
-        if names
-            && effect.operations.is_empty()
-            && !is_envelope
-            && field.name.matches(['.', '[']).count() <= 2
-        {
-            named.push(&field.value);
-        }
-    }
-    let texts = ["text", "body", "content", "message", "msg"];
-    let has_text = effect
-        .fields
-        .iter()
-        .any(|field| texts.contains(&fields::last_part(&field.name)) && !field.value.is_empty());
-    for name in &named {
-        let found = words(name);
-        let is_plain = found.len() == 1 && found[0].text == "message";
-        let verdict = if name.starts_with("query ") || name.starts_with("subscription ") {
-            Some(Verdict::Read)
-        } else {
-            judge_operation(effect, name)
-        };
-        let keeps_alive = !found.is_empty()
-            && found.iter().all(|word| word.is(SOCKET | FILLER))
-            && found.iter().any(|word| word.is(SOCKET));
-        match verdict {
-            _ if keeps_alive => base = base.or(Some(Verdict::Read)),
-            Some(Verdict::Consequential(class)) if !is_plain || has_text => {
-                signals.add(class, "message", name)
-            }
-            Some(Verdict::Consequential(_)) | None => {}
-            Some(verdict) => base = base.or(Some(verdict)),
-        }
-    }
-    if signals.best.is_none() && matches!(base, Some(Verdict::Read | Verdict::Telemetry)) {
-        return (EffectClass::Read, Vec::new());
-    }
-    if base != Some(Verdict::Ordinary)
-        && let Some((class, label)) = cause.and_then(label::judge)
-    {
-        signals.add(class, "label", &label);
-    }
-    signals.finish()
+    let led =
+        || method.first().filter(|_| method.len() == 1 && !service.is_empty()).and_then(name::led_class);
+    verdict.or_else(|| noun().or_else(posted).or_else(led).map(Verdict::Consequential))
 }
 
 /// The strictest class so far and what speaks for it.
@@ -387,6 +349,8 @@ struct Signals {
     evidence: Vec<Evidence>,
     /// A field names an operation that reads.
     reads: bool,
+    /// A field names an operation that is ordinary.
+    is_ordinary: bool,
 }
 
 impl Signals {

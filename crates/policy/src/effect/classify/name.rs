@@ -20,9 +20,9 @@ pub(super) fn judge(words: &[Word], context: &[Word]) -> Option<Verdict> {
     let core: Vec<&Word> = words.iter().filter(|word| !is_filler(word)).collect();
     let all: Vec<&Word> = words.iter().collect();
     let (first, last) = (*core.first().or(words.first().as_ref())?, *core.last().or(words.last().as_ref())?);
-    let any = |uses: u32| core.iter().any(|word| word.is(uses));
-    let around = |uses: u32| any(uses) || context.iter().any(|word| word.is(uses));
-    let at_ends = |uses: u32| first.is(uses) || last.is(uses);
+    let any = |uses: Uses| core.iter().any(|word| word.is(uses));
+    let around = |uses: Uses| any(uses) || context.iter().any(|word| word.is(uses));
+    let at_ends = |uses: Uses| first.is(uses) || last.is(uses);
     let reads = is_reading(first, last, &core);
     // `getTrash` reads; `page_delete` does not, though a page is something to read.
     const READING: [&str; 12] =
@@ -37,8 +37,26 @@ pub(super) fn judge(words: &[Word], context: &[Word]) -> Option<Verdict> {
     if any(DESTROY) && (!reads || at_ends(DESTROY)) {
         return Some(destroyed(&core, context));
     }
+    // `doors/front/unlock`, `alarm_disarm`.
+    if at_ends(OPENS) && around(PREMISES) {
+        return Some(Verdict::Consequential(EffectClass::Power));
+    }
+    let is_final = core.iter().any(|word| word.is(WHOLLY) && word.text != "all");
+    if is_final || any(DESTROY | WEAK) && any(WHOLLY) || any(WEAK) && around(BIN) {
+        return Some(Verdict::Consequential(EffectClass::Destroy));
+    }
+    if first.text == "empty" && core.len() > 1 && !any(ORDINARY) {
+        return Some(Verdict::Consequential(EffectClass::Destroy));
+    }
+    // `carts/mine/complete`: what was put together is ordered.
+    let is_cart = |word: &&Word| word.is(CART);
+    if at_ends(EXECUTE)
+        && (core.iter().any(is_cart) || context.iter().rev().take(2).any(|word| word.is(CART)))
+    {
+        return Some(Verdict::Consequential(EffectClass::Pay));
+    }
     let executes =
-        at_ends(EXECUTE) && (any(PAY_NOUN) || context.iter().rev().take(2).any(|word| word.is(PAY_NOUN)));
+        any(EXECUTE) && (any(PAY_NOUN) || context.iter().rev().take(2).any(|word| word.is(PAY_NOUN)));
     if at_ends(ORDINARY_VERB) && !executes && !first.is(SEND | PAY | POWER) {
         return Some(Verdict::Ordinary);
     }
@@ -53,7 +71,7 @@ pub(super) fn judge(words: &[Word], context: &[Word]) -> Option<Verdict> {
             return Some(Verdict::Ordinary);
         }
     }
-    let class = consequence(first, last, &core, context)?;
+    let class = consequence(first, last, &core, context).or_else(|| lead_class(first, &core))?;
     if any(ORDINARY) && !at_ends(PAY) {
         return Some(Verdict::Ordinary);
     }
@@ -78,7 +96,7 @@ fn is_reading(first: &Word, last: &Word, core: &[&Word]) -> bool {
 }
 
 fn destroyed(core: &[&Word], context: &[Word]) -> Verdict {
-    let any = |uses: u32| core.iter().any(|word| word.is(uses));
+    let any = |uses: Uses| core.iter().any(|word| word.is(uses));
     let near = context.last().is_some_and(|word| word.is(ORDINARY))
         || context.iter().rev().take(3).any(|word| word.is(ORDINARY));
     if any(GUARD) || context.last().is_some_and(|word| word.is(GUARD)) {
@@ -100,7 +118,7 @@ fn destroyed(core: &[&Word], context: &[Word]) -> Verdict {
 }
 
 fn weakly_destroyed(core: &[&Word], context: &[Word]) -> Option<EffectClass> {
-    let any = |uses: u32| core.iter().any(|word| word.is(uses));
+    let any = |uses: Uses| core.iter().any(|word| word.is(uses));
     let before = || context.iter().rev().take(3);
     let near = if any(CANCEL) { 1 } else { 3 };
     if any(ORDINARY) || before().take(near).any(|word| word.is(ORDINARY)) {
@@ -127,7 +145,7 @@ fn weakly_destroyed(core: &[&Word], context: &[Word]) -> Option<EffectClass> {
     let ends = core.iter().any(|word| {
         matches!(
             word.text.as_str(),
-            "cancel" | "clear" | "empty" | "disable" | "block" | "discard" | "stop" | "leave"
+            "cancel" | "clear" | "empty" | "disable" | "block" | "discard" | "stop" | "leave" | "end"
         )
     });
     let is_taken = any(CANCELLED) || before().any(|word| word.is(CANCELLED));
@@ -171,9 +189,9 @@ fn ends_sessions(core: &[&Word], context: &[Word]) -> bool {
 
 /// Sending, paying and handing out power.
 fn consequence(first: &Word, last: &Word, core: &[&Word], context: &[Word]) -> Option<EffectClass> {
-    let any = |uses: u32| core.iter().any(|word| word.is(uses));
-    let around = |uses: u32| any(uses) || context.iter().rev().take(2).any(|word| word.is(uses));
-    let at_ends = |uses: u32| first.is(uses) || last.is(uses);
+    let any = |uses: Uses| core.iter().any(|word| word.is(uses));
+    let around = |uses: Uses| any(uses) || context.iter().rev().take(2).any(|word| word.is(uses));
+    let at_ends = |uses: Uses| first.is(uses) || last.is(uses);
     let makes = at_ends(MAKE);
     let is_own_code =
         any(AUTH) || core.iter().any(|word| matches!(word.text.as_str(), "code" | "otp" | "verification"));
@@ -191,10 +209,10 @@ fn consequence(first: &Word, last: &Word, core: &[&Word], context: &[Word]) -> O
     if at_ends(SEND) {
         return (!is_own_code).then_some(EffectClass::Send);
     }
-    if (at_ends(EXECUTE) || makes) && around(PAY_NOUN) {
+    if (any(EXECUTE) || makes || first.text == "activate") && around(PAY_NOUN) {
         return Some(EffectClass::Pay);
     }
-    if at_ends(EXECUTE) && around(POWER_NOUN) {
+    if (at_ends(EXECUTE) || last.text == "download") && around(POWER_NOUN | DEAL) {
         return Some(EffectClass::Power);
     }
     if makes && around(SEND_NOUN) && !is_own_code {
@@ -210,10 +228,28 @@ fn consequence(first: &Word, last: &Word, core: &[&Word], context: &[Word]) -> O
     None
 }
 
+/// The class of a verb that is a noun elsewhere, where it leads: `rebuildServer`, `submit_assignment`.
+fn lead_class(first: &Word, core: &[&Word]) -> Option<EffectClass> {
+    let is_title = core.last().is_some_and(|last| last.is(UI_NOUN | READ | ORDINARY));
+    if core.len() > 1 && !is_title { led_class(first) } else { None }
+}
+
+/// The class of a word that is a verb where it leads.
+pub(super) fn led_class(word: &Word) -> Option<EffectClass> {
+    [
+        (LEAD_PAY, EffectClass::Pay),
+        (LEAD_POWER, EffectClass::Power),
+        (LEAD_DESTROY, EffectClass::Destroy),
+        (LEAD_SEND, EffectClass::Send),
+    ]
+    .into_iter()
+    .find_map(|(uses, class)| word.is(uses).then_some(class))
+}
+
 /// What a name of nouns alone says where it creates: `POST /messages`, the event `payment`.
 pub(super) fn created(words: &[Word]) -> Option<EffectClass> {
     let last = words.iter().rev().find(|word| !word.text.chars().all(|c| c.is_ascii_digit()))?;
-    let any = |uses: u32| words.iter().any(|word| word.is(uses));
+    let any = |uses: Uses| words.iter().any(|word| word.is(uses));
     if any(ORDINARY | STEP) && !any(SEND_NOUN | POWER_NOUN)
         || any(ORDINARY)
         || words.iter().any(|word| word.is(ORDINARY_VERB))
@@ -226,6 +262,8 @@ pub(super) fn created(words: &[Word]) -> Option<EffectClass> {
         Some(EffectClass::Pay)
     } else if last.is(SEND_NOUN) {
         Some(EffectClass::Send)
+    } else if last.is(DESTROY_NOUN) {
+        Some(EffectClass::Destroy)
     } else {
         None
     }

@@ -11,10 +11,16 @@ enum Kind {
     Passing,
     Close,
     Store,
+    Affirm,
+    Ordinary,
+    Generic,
     Class(EffectClass),
 }
 
-const KINDS: [(&str, Kind); 9] = [
+const KINDS: [(&str, Kind); 12] = [
+    ("generic", Kind::Generic),
+    ("affirm", Kind::Affirm),
+    ("ordinary", Kind::Ordinary),
     ("cancel", Kind::Cancel),
     ("passing", Kind::Passing),
     ("close", Kind::Close),
@@ -50,7 +56,7 @@ static PHRASES: LazyLock<Phrases> = LazyLock::new(|| {
         } else if let (Some(kind), Some((language, list))) = (kind, line.split_once(": ")) {
             for written in list.split(", ") {
                 let bare = written.trim_start_matches('=').trim_end_matches('*');
-                let leads = language == "en" && matches!(kind, Kind::Class(_));
+                let leads = language == "en" && matches!(kind, Kind::Class(_) | Kind::Ordinary);
                 texts.push(fold(bare));
                 phrases.push(Phrase {
                     kind,
@@ -72,6 +78,22 @@ fn fold(text: &str) -> String {
     if plain.is_ascii() { plain } else { fold_latin(&plain).swap_remove(0) }
 }
 
+/// The verbs of other languages than English that are one word each, as addresses have them; and whether a word may only
+/// begin so.
+pub(super) fn foreign_words() -> Vec<(EffectClass, String, bool)> {
+    let (mut found, mut class) = (Vec::new(), None);
+    for line in include_str!("phrases.txt").lines().filter(|line| !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            let kind = KINDS.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+            class = if let Some(Kind::Class(class)) = kind { Some(class) } else { None };
+        } else if let (Some(class), Some((language, list))) = (class, line.split_once(": ")) {
+            let verbs = list.split(", ").filter(|it| language != "en" && !it.contains(' '));
+            found.extend(verbs.map(|it| (class, fold(it.trim_matches(['*', '='])), it.ends_with('*'))));
+        }
+    }
+    found
+}
+
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{e00}'..='\u{e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}')
 }
@@ -85,12 +107,34 @@ fn is_lead_in(text: &str) -> bool {
         .all(|word| WORDS.contains(&word))
 }
 
-/// The strictest class that the phrases of a label speak of.
-pub(super) fn judge(label: &str) -> Option<EffectClass> {
+/// What the phrases of a label say.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct PhraseReading {
+    /// The strictest class that they speak of.
+    pub class: Option<EffectClass>,
+    /// They end something, such as an order.
+    pub cancels: bool,
+    /// They say yes to a question.
+    pub affirms: bool,
+    /// They have a word of ordinary work.
+    pub is_ordinary: bool,
+    /// They end a form or a dialog of any kind.
+    pub is_generic: bool,
+}
+
+impl PhraseReading {
+    /// Whether anything is known of the label.
+    pub fn is_verb(self) -> bool {
+        self.class.is_some() || self.affirms || self.is_ordinary || self.is_generic
+    }
+}
+
+pub(super) fn judge(label: &str) -> PhraseReading {
     let text = fold(label);
+    let mut reading = PhraseReading::default();
     // Consent banners ask to allow, to accept and to approve.
     if text.contains("cookie") {
-        return None;
+        return PhraseReading { is_ordinary: true, ..reading };
     }
     let list = &*PHRASES;
     let (mut cancels, mut passing, mut closes, mut store) = (None, false, false, false);
@@ -112,6 +156,9 @@ pub(super) fn judge(label: &str) -> Option<EffectClass> {
             Kind::Passing => passing = true,
             Kind::Close => closes = true,
             Kind::Store => store = true,
+            Kind::Affirm => reading.affirms |= hit.start() == 0,
+            Kind::Ordinary => reading.is_ordinary = true,
+            Kind::Generic => reading.is_generic = true,
             Kind::Class(class) if best.is_none_or(|best| class.severity() > best.severity()) => {
                 best = Some(class);
             }
@@ -119,7 +166,7 @@ pub(super) fn judge(label: &str) -> Option<EffectClass> {
         }
     }
     if closes && store {
-        return Some(EffectClass::Account);
+        return PhraseReading { class: Some(EffectClass::Account), ..reading };
     }
     let cancelled = cancels.is_some_and(|(start, end, unspaced)| {
         // The ending of a verb is nothing to cancel.
@@ -133,10 +180,13 @@ pub(super) fn judge(label: &str) -> Option<EffectClass> {
         let has_more = |part: &str| part.chars().any(char::is_alphanumeric);
         !passing && (has_more(after) || has_more(&text[..start]))
     });
-    match best {
-        Some(_) => best,
-        None => cancelled.then_some(EffectClass::Destroy),
-    }
+    // Alone it closes a form.
+    reading.is_ordinary |= cancels.is_some() && !cancelled;
+    // "Cancel the order" orders nothing.
+    reading.cancels = cancelled;
+    let best = best.filter(|class| !(cancelled && *class == EffectClass::Pay));
+    reading.class = best.or_else(|| cancelled.then_some(EffectClass::Destroy));
+    reading
 }
 
 #[cfg(test)]
@@ -155,7 +205,8 @@ mod tests {
             let (language, list) = line.split_once(": ").unwrap_or_else(|| panic!("{line}"));
             assert!(has_kind && language.len() == 2, "{line}");
             assert!(
-                list.split(", ").all(|it| it.trim_matches(['*', '=']).chars().count() >= 2 || !it.is_ascii())
+                list.split(", ")
+                    .all(|it| it.trim_matches(['*', '=', ' ']).chars().count() >= 2 || !it.is_ascii())
             );
         }
     }
@@ -172,21 +223,21 @@ mod tests {
             "Close",
             "Accept cookies",
         ] {
-            assert_eq!(judge(label), None, "{label}");
+            assert_eq!(judge(label).class, None, "{label}");
         }
         for label in
             ["Cancel my stay", "Annuler la réservation", "Anuluj rezerwację", "예약 취소", "Yes, cancel it"]
         {
-            assert_eq!(judge(label), Some(EffectClass::Destroy), "{label}");
+            assert_eq!(judge(label).class, Some(EffectClass::Destroy), "{label}");
         }
         for label in ["Hesabı kapat", "Закрыть аккаунт", "Sulje tili", "회원 탈퇴", "Log out of all devices"]
         {
-            assert_eq!(judge(label), Some(EffectClass::Account), "{label}");
+            assert_eq!(judge(label).class, Some(EffectClass::Account), "{label}");
         }
         for label in
             ["Order history", "Last export", "Environment", "Public profile", "Rotate image", "Merge cells"]
         {
-            assert_eq!(judge(label), None, "{label}");
+            assert_eq!(judge(label).class, None, "{label}");
         }
     }
 }

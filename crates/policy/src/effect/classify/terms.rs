@@ -1,13 +1,17 @@
 //! The vocabulary of addresses, operations and field names: identifiers split into words, each with its uses.
 
+use super::{EffectClass, phrases};
 use crate::lexicon::{self, Meaning, Meanings, fold_latin};
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+/// What a word is used for: one bit for each heading of `terms.txt`.
+pub(super) type Uses = u64;
+
 macro_rules! uses {
     ($($name:ident = $heading:literal, $bit:literal;)*) => {
-        $(pub(super) const $name: u32 = 1 << $bit;)*
-        const HEADINGS: &[(&str, u32)] = &[$(($heading, $name)),*];
+        $(pub(super) const $name: Uses = 1 << $bit;)*
+        const HEADINGS: &[(&str, Uses)] = &[$(($heading, $name)),*];
     };
 }
 
@@ -17,7 +21,6 @@ uses! {
     SEND = "send", 2;
     PAY = "pay", 3;
     POWER = "power", 4;
-    TRAILING = "trailing", 5;
     MAKE = "make", 6;
     CHANGE = "change", 7;
     EXECUTE = "execute", 8;
@@ -44,35 +47,86 @@ uses! {
     AMOUNT = "amount", 29;
     PAYEE = "payee", 30;
     RENEWED = "renewed", 31;
+    LEAD_DESTROY = "leaddestroy", 5;
+    LEAD_SEND = "leadsend", 32;
+    LEAD_PAY = "leadpay", 33;
+    LEAD_POWER = "leadpower", 34;
+    DESTROY_NOUN = "destroynoun", 35;
+    STATE_FIELD = "statefield", 36;
+    GONE = "gone", 37;
+    PUBLIC = "public", 38;
+    PAID = "paid", 39;
+    GRANTED = "granted", 40;
+    WHOLLY = "wholly", 41;
+    BIN = "bin", 42;
+    OPERATION_FIELD = "operationfield", 43;
+    QUERIED = "queried", 44;
+    CART = "cart", 45;
+    DEAL = "deal", 46;
+    PREMISES = "premises", 47;
+    UI_NOUN = "uinoun", 48;
+    OPENS = "opens", 49;
+    SERVICE_FIELD = "servicefield", 50;
+    LIGHT = "light", 51;
+    GENERIC = "generic", 52;
+    KNOWN = "known", 53;
+    TYPED = "typed", 54;
 }
 
 /// Uses of a word that can make a GET consequential.
-pub(super) const TRIGGERS: u32 =
-    DESTROY | WEAK | SEND | PAY | POWER | TRAILING | POWER_NOUN | EXECUTE | PAY_NOUN | CANCEL | CLOSING;
+pub(super) const TRIGGERS: Uses =
+    DESTROY | WEAK | SEND | PAY | POWER | LEAD | POWER_NOUN | EXECUTE | PAY_NOUN | CANCEL | CLOSING;
+
+/// Verbs where they lead a name or end an address, nouns elsewhere.
+pub(super) const LEAD: Uses = LEAD_DESTROY | LEAD_SEND | LEAD_PAY | LEAD_POWER;
 
 const LONGEST_WORD: usize = 32;
 const MOST_WORDS: usize = 24;
 /// Shorter words of other languages are too often something else in an address.
 const SHORTEST_FOREIGN: usize = 4;
+/// The same for verbs of labels, which may be the beginning of a word.
+const SHORTEST_VERB: usize = 6;
 /// Words of labels that mean something else in addresses.
-const NOT_IN_ADDRESSES: [&str; 24] = [
-    "publica", "dona", "manda", "ordina", "compra", "plaatsen", "posten", "buchen", "leeren", "todo",
-    "transfer", "paga", "kosz", "koop", "stuur", "paylas", "trade", "data", "koszyk", "envie", "export",
-    "leer", "mandar", "genera",
+const NOT_IN_ADDRESSES: [&str; 25] = [
+    "benachrichtig",
+    "publica",
+    "dona",
+    "manda",
+    "ordina",
+    "compra",
+    "plaatsen",
+    "posten",
+    "buchen",
+    "leeren",
+    "todo",
+    "transfer",
+    "paga",
+    "kosz",
+    "koop",
+    "stuur",
+    "paylas",
+    "trade",
+    "data",
+    "koszyk",
+    "envie",
+    "export",
+    "leer",
+    "mandar",
+    "genera",
 ];
 
 struct Vocabulary {
-    words: HashMap<Box<str>, u32>,
-    exact: HashMap<Box<str>, u32>,
+    words: HashMap<Box<str>, Uses>,
+    exact: HashMap<Box<str>, Uses>,
     /// Beginnings of words, by their first letters.
-    stems: HashMap<Box<str>, Vec<(Box<str>, u32)>>,
+    stems: HashMap<Box<str>, Vec<(Box<str>, Uses)>>,
 }
 
 /// Each stem has at least this many letters.
 const STEM_KEY: usize = 3;
 
 impl Vocabulary {
-    fn by_stem(&self, word: &str) -> Option<u32> {
+    fn by_stem(&self, word: &str) -> Option<Uses> {
         let stems = self.stems.get(word.get(..STEM_KEY)?)?;
         let found = stems.iter().filter(|(stem, _)| word.starts_with(&**stem));
         let uses = found.fold(0, |all, (_, uses)| all | uses);
@@ -109,11 +163,31 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
             }
         }
     }
+    // Verbs of labels stand in addresses as well.
+    for (class, word, is_stem) in phrases::foreign_words() {
+        let bit = match class {
+            EffectClass::Destroy => DESTROY,
+            EffectClass::Send => SEND,
+            EffectClass::Pay => PAY,
+            EffectClass::Power => POWER,
+            _ => continue,
+        };
+        let fits = word.len() >= SHORTEST_VERB && word.bytes().all(|b| b.is_ascii_lowercase());
+        if !fits || NOT_IN_ADDRESSES.contains(&word.as_str()) {
+            continue;
+        }
+        if is_stem {
+            let key = word[..STEM_KEY].into();
+            vocabulary.stems.entry(key).or_default().push((word.into(), bit));
+        } else {
+            *vocabulary.words.entry(word.into()).or_default() |= bit;
+        }
+    }
     vocabulary
 });
 
 /// The uses of a word in lower case.
-pub(super) fn uses_of(word: &str) -> u32 {
+pub(super) fn uses_of(word: &str) -> Uses {
     let vocabulary = &*VOCABULARY;
     let exact = vocabulary.exact.get(word).copied().unwrap_or(0);
     let known = vocabulary.words.get(word).copied();
@@ -123,17 +197,17 @@ pub(super) fn uses_of(word: &str) -> u32 {
         // Verbs have no plural: `deletes` is none, and `pays` is a country in French.
         found.map(|uses| uses & !(DESTROY | WEAK | SEND | PAY | POWER | MAKE | CHANGE | EXECUTE | READ))
     };
-    exact | known.or_else(plural).unwrap_or(0) | vocabulary.by_stem(word).unwrap_or(0)
+    exact | known.unwrap_or(0) | plural().unwrap_or(0) | vocabulary.by_stem(word).unwrap_or(0)
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Word {
     pub text: String,
-    pub uses: u32,
+    pub uses: Uses,
 }
 
 impl Word {
-    pub fn is(&self, uses: u32) -> bool {
+    pub fn is(&self, uses: Uses) -> bool {
         self.uses & uses != 0
     }
 
@@ -160,7 +234,7 @@ impl Word {
 }
 
 /// `deleteitem` and `itemdelete`, written without a boundary.
-fn uses_of_compound(text: &str) -> u32 {
+fn uses_of_compound(text: &str) -> Uses {
     const VERBS: [&str; 6] = ["delete", "remove", "destroy", "revoke", "erase", "purge"];
     const INFLECTIONS: [&str; 10] = ["", "d", "r", "s", "rs", "able", "ds", "dat", "dby", "don"];
     for verb in VERBS {
@@ -169,6 +243,20 @@ fn uses_of_compound(text: &str) -> u32 {
         if follows || leads {
             return DESTROY;
         }
+    }
+    // `reinvite`, `bulksend`, `autopay` are what their verb is; `uninvite`, `disinvite` take away.
+    const CLASSES: Uses = DESTROY | SEND | PAY | POWER | CANCEL;
+    const PREFIXES: [&str; 8] = ["re", "auto", "bulk", "mass", "force", "quick", "batch", "pre"];
+    const TAKING: [&str; 3] = ["un", "dis", "de"];
+    let verb = |prefix: &&str| {
+        let rest = text.strip_prefix(*prefix).filter(|rest| rest.len() >= 4)?;
+        VOCABULARY.words.get(rest).map(|uses| uses & CLASSES).filter(|uses| *uses != 0)
+    };
+    if let Some(uses) = PREFIXES.iter().find_map(verb) {
+        return uses;
+    }
+    if TAKING.iter().find_map(verb).is_some() {
+        return DESTROY;
     }
     const SENT: [&str; 6] = ["message", "mail", "email", "msg", "sms", "reply"];
     let sent = text.strip_prefix("send").is_some_and(|rest| SENT.contains(&rest));

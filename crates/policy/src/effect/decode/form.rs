@@ -2,6 +2,7 @@
 
 use super::json;
 use super::sink::FieldSink;
+use crate::percent::decode_form;
 use std::borrow::Cow;
 
 pub(super) fn decode(text: &str, sink: &mut FieldSink) {
@@ -18,7 +19,7 @@ pub(super) fn decode(text: &str, sink: &mut FieldSink) {
 pub(in crate::effect) fn pairs(text: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        (unescape(name), unescape(value))
+        (decode_form(name), decode_form(value))
     })
 }
 
@@ -33,28 +34,4 @@ pub(super) fn looks_like_pairs(text: &str) -> bool {
             && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.[]%$:+".contains(&byte))
     };
     head.contains('=') && !head.contains([' ', '\n', '<', '{']) && parts.all(is_pair)
-}
-
-fn unescape(text: &str) -> Cow<'_, str> {
-    if !text.contains(['%', '+']) {
-        return Cow::Borrowed(text);
-    }
-    let bytes = text.as_bytes();
-    let mut plain = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        let digit = |after: usize| bytes.get(at + after).and_then(|digit| char::from(*digit).to_digit(16));
-        match (byte, digit(1), digit(2)) {
-            #[expect(clippy::cast_possible_truncation, reason = "two hexadecimal digits are a byte")]
-            (b'%', Some(high), Some(low)) => {
-                plain.push((high * 16 + low) as u8);
-                at += 3;
-            }
-            _ => {
-                plain.push(if byte == b'+' { b' ' } else { byte });
-                at += 1;
-            }
-        }
-    }
-    Cow::Owned(String::from_utf8_lossy(&plain).into_owned())
 }

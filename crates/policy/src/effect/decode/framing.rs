@@ -1,7 +1,7 @@
 //! Framing of WebSocket messages: Socket.IO, Phoenix, SockJS, STOMP, and JSON as it is.
 
 use super::sink::FieldSink;
-use super::{decode_text, json};
+use super::{decode_text, form, json};
 use crate::effect::BodyKind;
 
 pub(super) fn decode(text: &str, sink: &mut FieldSink) -> BodyKind {
@@ -12,6 +12,12 @@ pub(super) fn decode(text: &str, sink: &mut FieldSink) -> BodyKind {
     let kind = decode_text("", text, sink);
     if let Some(event) = phoenix_event(sink) {
         sink.operation(event);
+        // The fields of a form in a LiveView are pairs.
+        let form =
+            sink.fields().iter().find(|field| field.name == "[4].value").map(|field| field.value.clone());
+        if let Some(form) = form.filter(|form| form::looks_like_pairs(form)) {
+            form::decode(&form, sink);
+        }
     }
     kind
 }

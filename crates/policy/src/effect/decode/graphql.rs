@@ -8,10 +8,11 @@ use std::collections::BTreeMap;
 const LONGEST_DOCUMENT: usize = 256 * 1024;
 const MOST_ROOT_FIELDS: usize = 100;
 const DEEPEST_SPREAD: usize = 4;
+const DEEPEST_ARGUMENT: usize = 12;
 
 /// Whether a text is a GraphQL document rather than a search term.
 pub(super) fn is_document(text: &str) -> bool {
-    let mut tokens = Lexer { rest: text };
+    let mut tokens = Lexer { rest: text, keeps_strings: false };
     match tokens.next() {
         Some("{") => text.contains('}'),
         Some("query" | "mutation" | "subscription" | "fragment") => text.contains('{') && text.contains('}'),
@@ -22,22 +23,27 @@ pub(super) fn is_document(text: &str) -> bool {
 /// Operations in the query string of a GET: `?query=…`.
 pub(super) fn operations_of_query(url: &str) -> Vec<String> {
     let Some((_, query)) = url.split_once('?') else { return Vec::new() };
-    if !query.contains("query=") {
+    if !query.contains("query=") && !query.contains("operationName=") {
         return Vec::new();
     }
     let mut sink = FieldSink::default();
+    let mut persisted = None;
     for (name, value) in form::pairs(query.split('#').next().unwrap_or_default()) {
         if name == "query" && is_document(&value) {
             read_document(&value, &mut sink);
+        } else if name == "operationName" {
+            persisted = Some(value.into_owned());
         }
     }
-    sink.finish().2
+    let operations = sink.finish().2;
+    if operations.is_empty() { persisted.into_iter().collect() } else { operations }
 }
 
 /// Adds `kind root_field` for each root field of each operation, and `kind Name` for the operation itself.
 pub(super) fn read_document(text: &str, sink: &mut FieldSink) {
     let end = (0..=text.len().min(LONGEST_DOCUMENT)).rev().find(|at| text.is_char_boundary(*at));
-    let mut lexer = Lexer { rest: &text[..end.unwrap_or_default()] };
+    let text = &text[..end.unwrap_or_default()];
+    let mut lexer = Lexer { rest: text, keeps_strings: false };
     let mut fragments: BTreeMap<&str, Selection<'_>> = BTreeMap::new();
     let mut operations = Vec::new();
     while let Some(token) = lexer.next() {
@@ -54,6 +60,9 @@ pub(super) fn read_document(text: &str, sink: &mut FieldSink) {
             }
             _ => {}
         }
+    }
+    if operations.iter().any(|(kind, ..)| *kind == "mutation") {
+        read_arguments(text, sink);
     }
     for (kind, name, selection) in &operations {
         if let Some(name) = name {
@@ -80,6 +89,19 @@ fn add_fields(
     }
 }
 
+/// Adds the arguments that a document of mutations has inline: `updatePost(id: 4, input: {status: PUBLISHED})`.
+fn read_arguments(text: &str, sink: &mut FieldSink) {
+    let mut lexer = Lexer { rest: text, keeps_strings: true };
+    let mut before = "";
+    while let Some(token) = lexer.next() {
+        if token == "(" && is_name(before) {
+            let mut path = String::new();
+            lexer.arguments(&mut path, 0, sink);
+        }
+        before = token;
+    }
+}
+
 /// The first level of a selection set.
 #[derive(Default)]
 struct Selection<'a> {
@@ -87,9 +109,10 @@ struct Selection<'a> {
     spreads: Vec<&'a str>,
 }
 
-/// Splits a document into names and punctuation. Strings and comments are left out.
+/// Splits a document into names and punctuation. Comments are left out, and strings unless they are asked for.
 struct Lexer<'a> {
     rest: &'a str,
+    keeps_strings: bool,
 }
 
 impl<'a> Lexer<'a> {
@@ -107,6 +130,37 @@ impl<'a> Lexer<'a> {
             }
         }
         name
+    }
+
+    /// Reads `name: value` pairs to the bracket that closes them. Variables have no value here.
+    fn arguments(&mut self, path: &mut String, depth: usize, sink: &mut FieldSink) {
+        let (mut name, mut is_value, mut is_defined) = ("", false, false);
+        while let Some(token) = self.next() {
+            match token {
+                ")" | "}" | "]" => return,
+                // `$id: ID!` defines a variable.
+                ":" => (is_value, is_defined) = (!is_defined, false),
+                "{" | "[" if depth < DEEPEST_ARGUMENT => {
+                    let before = path.len();
+                    if !name.is_empty() && is_value {
+                        path.push_str(if before == 0 { "" } else { "." });
+                        path.push_str(name);
+                    }
+                    self.arguments(path, depth + 1, sink);
+                    path.truncate(before);
+                    is_value = false;
+                }
+                "$" if is_value => is_value = false,
+                "$" => is_defined = true,
+                word if is_value => {
+                    let separator = if path.is_empty() { "" } else { "." };
+                    sink.field(&format!("{path}{separator}{name}"), word.trim_matches('"'));
+                    is_value = false;
+                }
+                word if is_name(word) => name = word,
+                _ => {}
+            }
+        }
     }
 
     /// Reads on after an opening brace to the one that closes it.
@@ -193,9 +247,14 @@ impl<'a> Iterator for Lexer<'a> {
                     self.rest = self.rest.find('\n').map_or("", |end| &self.rest[end..]);
                     continue;
                 }
-                '"' => {
+                '"' if !self.keeps_strings => {
                     self.skip_string();
                     continue;
+                }
+                '"' => {
+                    let before = self.rest;
+                    self.skip_string();
+                    return Some(&before[..before.len() - self.rest.len()]);
                 }
                 '.' if self.rest.starts_with("...") => 3,
                 c if c.is_ascii_alphanumeric() || c == '_' => {

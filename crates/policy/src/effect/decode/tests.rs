@@ -66,6 +66,39 @@ fn json_is_flattened_with_duplicates_and_in_any_content_type() {
 }
 
 #[test]
+fn arguments_of_a_mutation_are_fields() {
+    let fields = |body: &str| -> Vec<(String, String)> {
+        let fields = decode("application/json", body.as_bytes()).fields;
+        fields.into_iter().filter(|it| it.name != "query").map(|it| (it.name, it.value)).collect()
+    };
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(
+        fields(
+            r#"{"query":"mutation M($v: ID! = 3) { a: put(id: $v, at: {state: GONE, tags: [\"x\"], n: 4}) { id } }"}"#
+        ),
+        [pair("at.state", "GONE"), pair("at.n", "4")]
+    );
+    assert_eq!(fields(r#"{"query":"{ item(id: 4) { id } }"}"#), []);
+}
+
+#[test]
+fn forms_of_a_live_view_have_their_fields() {
+    let request = EffectRequest {
+        transport: EffectTransport::WebSocket,
+        method: "MESSAGE".into(),
+        url: "wss://app.test/live/websocket".into(),
+        content_type: String::new(),
+        destination: String::new(),
+        body: br#"["4","9","lv:phx-F","event",{"type":"form","event":"save","value":"_method=delete&id=3"}]"#
+            .to_vec()
+            .into(),
+    };
+    let effect = Effect::decode(request);
+    assert_eq!(effect.operations, ["save"]);
+    assert!(effect.fields.iter().any(|field| field.name == "_method" && field.value == "delete"));
+}
+
+#[test]
 fn operations_are_named() {
     let json = "application/json";
     let names = |body: &str| decode(json, body.as_bytes()).operations;
