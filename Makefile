@@ -4,6 +4,8 @@ ARGS ?=
 # The browser for the template, where none is found: make run BROWSER=/path/to/chrome
 BROWSER ?=
 FUZZ_SECONDS ?= 600
+# What `make bench` measures; everything without it.
+PARTS ?=
 CARGO ?= cargo
 export CARGO_TERM_COLOR ?= auto
 # Tests mostly wait for a browser, so more at once than there are cores; with many more each waits for the others.
@@ -43,8 +45,8 @@ lint: lint-js ## Formatting, clippy, rustdoc, JavaScript; warnings are errors
 lint-js: ## Types and rules of all JavaScript, with what setup-test installs
 	@script/javascript
 
-bench: setup-bench build ## Ratios to bare Chromium and to tinyproxy, all from one run
-	$(CARGO) bench --bench ratios
+bench: setup-bench build ## Ratios to bare Chromium and to tinyproxy, all from one run (PARTS="proxy effects" for less)
+	$(CARGO) bench --bench ratios -- $(PARTS)
 
 transcript: setup-test build ## Write the pages in docs/transcripts, by doing what they show
 	@script/transcript --write

@@ -2,6 +2,8 @@
 //   help      help.png, and help.txt beside it: the text that it was made from, which a test compares
 //   replay    replay.png: the replay of a session in the demo shop
 //   console   console.png and console-phone.png: an order that waits for an approval, at 1280 and at 390 pixels
+//   effect    the same in a signed-in session: effect.png and effect-phone.png, a request that is held; paused.png and
+//             paused-phone.png, a session that waits for guidance; history.png and history-phone.png, the answers
 // Without names, all of them. --program names another build than target/release/stockade. Look at what it makes.
 import { execFileSync, spawn } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -15,7 +17,7 @@ const NOBODY = 65534;
 const names = process.argv.slice(2);
 const given = names.indexOf('--program');
 const program = resolve(given < 0 ? 'target/release/stockade' : names.splice(given, 2)[1]);
-const wanted = names.length ? names : ['help', 'replay', 'console'];
+const wanted = names.length ? names : ['help', 'replay', 'console', 'effect'];
 
 const folder = mkdtempSync('/var/tmp/stockade-screenshots-');
 chmodSync(folder, 0o755);
@@ -23,8 +25,17 @@ mkdirSync(`${folder}/home`);
 mkdirSync(`${folder}/profile`);
 const environment = { PATH: process.env.PATH, HOME: `${folder}/home`, STOCKADE_RUNTIME_DIR: `${folder}/run`, LANG: 'C.UTF-8' };
 
+const PASSWORD = 'correct horse battery';
+const PHONE = { mobile: true, deviceScaleFactor: 2 };
+
 /** @param {string[]} args */
 const stockade = (...args) => execFileSync(program, args, { env: environment, encoding: 'utf8', cwd: folder });
+
+/**
+ * @param {string} input
+ * @param {string[]} args
+ */
+const feed = (input, ...args) => execFileSync(program, args, { env: environment, encoding: 'utf8', cwd: folder, input });
 
 /** A page of Chromium's, driven over the DevTools protocol. */
 class Page {
@@ -75,18 +86,20 @@ class Page {
   }
 
   /**
-   * Takes a picture of this width; of the whole page, or of its top.
+   * Takes a picture of this width; of the whole page, of its top, or down to the end of an element.
    * @param {string} name
    * @param {number} width
-   * @param {number} [height]
+   * @param {number | string} [until] Pixels, or a selector
    * @param {Record<string, unknown>} [device]
    */
-  async shoot(name, width, height, device = {}) {
-    const metrics = { width, height: height ?? 800, deviceScaleFactor: 1, mobile: false, ...device };
+  async shoot(name, width, until = 'html', device = {}) {
+    const metrics = { width, height: 800, deviceScaleFactor: 1, mobile: false, ...device };
     await this.send('Emulation.setDeviceMetricsOverride', metrics);
+    await this.evaluate('scrollTo(0, 0)');
     await sleep(300);
-    const all = await this.evaluate('Math.ceil(document.documentElement.getBoundingClientRect().height)');
-    await this.send('Emulation.setDeviceMetricsOverride', { ...metrics, height: height ?? all });
+    const height = typeof until === 'number' ? until : await this.evaluate(
+      `Math.ceil(document.querySelector(${JSON.stringify(until)}).getBoundingClientRect().bottom) + ${until === 'html' ? 0 : 24}`);
+    await this.send('Emulation.setDeviceMetricsOverride', { ...metrics, height });
     await sleep(300);
     const { data } = await this.send('Page.captureScreenshot', { format: 'png' });
     writeFileSync(`${IMAGES}/${name}`, Buffer.from(data, 'base64'));
@@ -155,21 +168,65 @@ async function makeHelp(page) {
   await page.shoot('help.png', 780);
 }
 
-/** Serves the demo shop for an agent, with an operator; what ends it. */
-async function serve() {
-  const flags = ['serve', '--demo', '--listen', '127.0.0.1:0', '--json'];
-  const server = spawn(program, flags, { env: environment, cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
-  /** @type {string} */
-  const line = await new Promise((done, failed) => {
-    server.stdout.once('data', (data) => done(String(data)));
-    server.once('exit', (code) => failed(new Error(`stockade serve ended with ${code}`)));
+/**
+ * Starts a command that goes on, and reads what it says first.
+ * @param {string[]} args
+ */
+async function start(...args) {
+  const process = spawn(program, [...args, '--json'], { env: environment, cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+  let text = '';
+  const said = await new Promise((done, failed) => {
+    process.stdout.on('data', (data) => {
+      text += String(data);
+      // It comes in pieces.
+      try {
+        done(JSON.parse(text).data);
+      } catch {
+        return;
+      }
+    });
+    process.once('exit', (code) => failed(new Error(`stockade ${args[0]} ended with ${code}`)));
   });
-  return { server, banner: JSON.parse(line).data };
+  return { process, said };
+}
+
+/**
+ * Ends a process and waits for that: the next server takes the same state folder.
+ * @param {import('node:child_process').ChildProcess} process
+ */
+async function stop(process) {
+  if (process.exitCode !== null) return;
+  const ended = new Promise((done) => { process.once('exit', done); });
+  process.kill();
+  await ended;
+}
+
+/** @param {string[]} args */
+const serve = (...args) => start('serve', '--listen', '127.0.0.1:0', ...args);
+
+let hasOperator = false;
+
+/** The operator's password, set once. */
+function setPassword() {
+  if (!hasOperator) feed(`${PASSWORD}\n`, 'operator', 'password', '--password-stdin');
+  hasOperator = true;
+}
+
+/**
+ * Opens the console, and logs in unless that was done before.
+ * @param {Page} page
+ * @param {string} address
+ */
+async function openConsole(page, address) {
+  const field = `document.querySelector('input[type=password]')`;
+  await page.open(address);
+  await page.until(`${field} !== null || document.title.includes('Console')`);
+  await page.evaluate(`if (${field}) { ${field}.value = ${JSON.stringify(PASSWORD)}; ${field}.form.requestSubmit(); }`);
+  await page.until(`document.title.includes('Console')`);
 }
 
 /** Fills in an order, up to the button that places it. */
 function fillOrder() {
-  stockade('session', 'start', 'mug', '--record', 'audit');
   stockade('page', 'goto', 'mug', 'http://shop.test/');
   stockade('page', 'type', 'mug', 'mug', '--role', 'searchbox', '--name', 'Search the shop', '--submit');
   stockade('page', 'click', 'mug', '--role', 'link', '--name', 'Order Stoneware mug');
@@ -179,8 +236,9 @@ function fillOrder() {
 
 /** @param {Page} page */
 async function makeReplay(page) {
-  const { server } = await serve();
+  const { process: server } = await serve('--demo');
   try {
+    stockade('session', 'start', 'mug', '--record', 'audit');
     fillOrder();
     const closed = JSON.parse(stockade('session', 'show', 'mug', '--json')).data;
     const id = (closed.session ?? closed).session_id ?? (closed.session ?? closed).id;
@@ -188,32 +246,100 @@ async function makeReplay(page) {
     stockade('session', 'replay', id, '--output', `${folder}/replay.html`);
     chmodSync(`${folder}/replay.html`, 0o644);
   } finally {
-    server.kill();
+    await stop(server);
   }
   await page.open(`file://${folder}/replay.html`);
   await page.shoot('replay.png', 1280, 1400);
 }
 
+const WAITING = `document.querySelector('.card[data-state=waiting]')`;
+
+/** Presses the button that places the order. It waits for the answer. */
+function placeOrder() {
+  const args = ['page', 'click', 'mug', '--role', 'button', '--name', 'Place order'];
+  const waits = spawn(program, args, { env: environment, stdio: 'ignore' });
+  return { waits, ended: new Promise((done) => { waits.once('exit', done); }) };
+}
+
 /** @param {Page} page */
 async function makeConsole(page) {
-  const password = 'correct horse battery';
-  execFileSync(program, ['operator', 'password', '--password-stdin'], { env: environment, input: `${password}\n` });
-  const { server, banner } = await serve();
+  setPassword();
+  const { process: server, said: { console: address } } = await serve('--demo');
   try {
+    stockade('session', 'start', 'mug', '--record', 'audit');
     fillOrder();
-    await page.open(banner.console);
-    await page.until(`document.querySelector('input[type=password]') !== null`);
-    await page.evaluate(`document.querySelector('input[type=password]').value = ${JSON.stringify(password)};
-      document.querySelector('input[type=password]').form.requestSubmit()`);
-    await page.until(`document.title.includes('Console')`);
-    const waits = spawn(program, ['page', 'click', 'mug', '--role', 'button', '--name', 'Place order'],
-      { env: environment, stdio: 'ignore' });
-    await page.until(`document.querySelector('.card[data-state=waiting]') !== null`);
+    await openConsole(page, address);
+    const { waits } = placeOrder();
+    await page.until(`${WAITING} !== null`);
     await page.shoot('console.png', 1280, 690);
-    await page.shoot('console-phone.png', 390, undefined, { mobile: true, deviceScaleFactor: 2 });
+    await page.shoot('console-phone.png', 390, '.card', PHONE);
     waits.kill();
   } finally {
-    server.kill();
+    await stop(server);
+  }
+}
+
+/**
+ * Stores the login of the shop's one customer.
+ * @param {string} shop
+ */
+async function storeLogin(shop) {
+  const form = new URLSearchParams({ email: 'mara@shop.test', password: 'orchard-in-june' });
+  const reply = await fetch(new URL('/login', shop), { method: 'POST', body: form, redirect: 'manual' });
+  const [name, value] = (reply.headers.get('set-cookie') ?? '').split(';')[0].split('=');
+  const cookies = [{ name, value, httpOnly: true }];
+  feed(JSON.stringify({ domain: 'shop.test', origin: 'http://shop.test', cookies }), 'credential', 'put');
+}
+
+/** Answers the request that waits. @param {Page} page @param {string[]} args */
+async function answer(page, ...[verb, ...flags]) {
+  const id = await page.evaluate(`${WAITING}.id`);
+  feed(`${PASSWORD}\n`, verb, id, ...flags, '--password-stdin');
+  await page.until(`${WAITING} === null`);
+}
+
+/** @param {Page} page */
+async function makeEffect(page) {
+  setPassword();
+  const { process: shop, said: { url } } = await start('demo');
+  const config = `${folder}/shop.yaml`;
+  writeFileSync(config, `security: {browser: {egress: {hosts: {shop.test: "${new URL(url).host}"}},
+    hitl: {approval_timeout: 120, failures_before_pause: 3}}}`);
+  const { process: server, said: { console: address } } = await serve('--config', config);
+  try {
+    await storeLogin(url);
+    const token = feed(`${PASSWORD}\n`, 'grant', 'issue', '--host', 'shop.test', '--password-stdin');
+    feed(token, 'session', 'start', 'mug', '--signed-in');
+    fillOrder();
+    await openConsole(page, address);
+    const approved = placeOrder();
+    await page.until(`${WAITING} !== null`);
+    await page.shoot('effect.png', 1280, '.card');
+    await page.shoot('effect-phone.png', 390, '.card', PHONE);
+    await answer(page, 'approve', '--irreversible');
+    await approved.ended;
+    fillOrder();
+    const denied = placeOrder();
+    await page.until(`${WAITING} !== null`);
+    await answer(page, 'deny', '--note', 'one is enough');
+    await denied.ended;
+    for (let failure = 0; failure < 3; failure++) {
+      try {
+        execFileSync(program, ['page', 'click', 'mug', '--role', 'button', '--name', 'Track parcel'],
+          { env: environment, stdio: 'ignore' });
+      } catch {
+        // There is no such button.
+      }
+    }
+    await page.until(`${WAITING} !== null`);
+    await page.shoot('paused.png', 1280, '.card');
+    await page.shoot('paused-phone.png', 390, '.card', PHONE);
+    await answer(page, 'resume', '--note', 'The number is on the receipt.');
+    await page.shoot('history.png', 1280, '.past');
+    await page.shoot('history-phone.png', 390, '.past', PHONE);
+  } finally {
+    await stop(server);
+    await stop(shop);
   }
 }
 
@@ -223,11 +349,12 @@ try {
     if (name === 'help') await makeHelp(page);
     else if (name === 'replay') await makeReplay(page);
     else if (name === 'console') await makeConsole(page);
-    else throw new Error(`there is no ${name}; there are help, replay and console`);
+    else if (name === 'effect') await makeEffect(page);
+    else throw new Error(`there is no ${name}; there are help, replay, console and effect`);
   }
 } finally {
-  browser.kill();
-  await sleep(300);
-  rmSync(folder, { recursive: true, force: true });
+  await stop(browser);
+  // Its helpers may write for a moment longer.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10 });
 }
 process.exit(0);

@@ -3,6 +3,7 @@
 use crate::common;
 
 use common::django::Admin;
+use common::grant_issuer::GrantIssuer;
 use common::{Home, Mcp};
 use serde_json::{Value, json};
 
@@ -108,4 +109,43 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
         admin.ask("sorted(Book.objects.values_list('title', flat=True))"),
         "['Novel 1', 'Sketch of the Analytical Engine']"
     );
+}
+
+#[test]
+fn the_admin_works_with_its_session_and_csrf_cookies_sealed() {
+    let admin = Admin::start();
+    let home = Home::new(&format!("    egress:\n      hosts:\n        books.test: {}\n", admin.address));
+    let (session, csrf) = admin.cookies();
+    // The site does check: the session alone changes nothing.
+    let unchecked = admin.request(&format!(
+        "POST /rename/ HTTP/1.0\r\nHost: books.test\r\nCookie: sessionid={session}\r\nContent-Length: 0\r\n\r\n"
+    ));
+    assert!(unchecked.starts_with("HTTP/1.1 403 "), "{unchecked}");
+    home.store_credential(&json!({
+        "domain": "books.test",
+        "origin": "http://books.test",
+        "cookies": [
+            {"name": "sessionid", "value": session, "httpOnly": true, "sameSite": "Lax"},
+            {"name": "csrftoken", "value": &csrf, "sameSite": "Lax"},
+        ],
+    }));
+    let mut mcp = home.mcp();
+    let grant = GrantIssuer::of(&home).token(&["books.test"]);
+    let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
+    let mut agent = Agent { mcp, session: opened["session_id"].as_str().unwrap().to_owned() };
+
+    // By the form, whose hidden token belongs to the sealed cookie.
+    agent.act("browser_navigate", json!({"url": "http://books.test/admin/library/author/"}));
+    agent.click("link", "Ada Byron");
+    agent.fill("Name:", "Ada Lovelace");
+    agent.click("button", "Save");
+    assert!(agent.outline().contains("was changed successfully"));
+    assert_eq!(admin.ask("[a.name for a in Author.objects.all()]"), "['Ada Lovelace']");
+
+    // By a script, which copies the cookie that it sees into a header. What it sees is not the cookie.
+    agent.act("browser_navigate", json!({"url": "http://books.test/rename/"}));
+    agent.act("browser_wait_for", json!({"text": "answer 200"}));
+    assert_eq!(admin.ask("[a.name for a in Author.objects.all()]"), "['Ada King']");
+    let seen = admin.ask("Book.objects.first().notes");
+    assert!(seen.contains("csrftoken=") && !seen.contains(&csrf), "{seen}");
 }

@@ -5,12 +5,11 @@ use crate::common;
 mod vaults;
 
 use common::login::{form, request, status_and_code};
-use common::{Home, PROGRAM, known};
+use common::terminal::Terminal;
+use common::{Home, known};
 use serde_json::{Value, json};
-use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use vault::{Credential, Database, MasterKeySource, Store};
 use vaults::CANARY;
 
@@ -327,44 +326,6 @@ fn the_operators_routes_issue_list_and_revoke_and_show_no_secret_again() {
     );
 }
 
-/// A program on a terminal of its own, which gets input once it shows the prompt for it.
-struct Terminal {
-    child: Child,
-    said: String,
-}
-
-impl Terminal {
-    fn start(home: &Home, arguments: &str) -> Terminal {
-        let place = format!("--config {} --state {}", home.config.display(), home.state().display());
-        let child = Command::new("script")
-            .args(["-qfec", &format!("{PROGRAM} {arguments} {place} --no-color"), "/dev/null"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        Terminal { child, said: String::new() }
-    }
-
-    /// Waits for a prompt; then types.
-    fn answer(&mut self, prompt: &str, typed: &str) {
-        let output = self.child.stdout.as_mut().unwrap();
-        let begun = self.said.len();
-        while !self.said[begun..].contains(prompt) {
-            let mut bytes = [0; 256];
-            let count = output.read(&mut bytes).unwrap();
-            assert_ne!(count, 0, "it ended before it said {prompt}: {}", self.said);
-            self.said.push_str(&String::from_utf8_lossy(&bytes[..count]));
-        }
-        self.child.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
-    }
-
-    fn end(mut self) -> String {
-        self.child.stdout.take().unwrap().read_to_string(&mut self.said).unwrap();
-        self.child.wait().unwrap();
-        self.said
-    }
-}
-
 #[test]
 fn what_a_person_types_at_a_terminal_is_stored_and_not_shown() {
     let home = Home::new("");
@@ -375,7 +336,8 @@ fn what_a_person_types_at_a_terminal_is_stored_and_not_shown() {
     cookie.answer("Its name: ", "sid\r");
     cookie.answer("(not shown): ", &format!("{CANARY}\r"));
     cookie.answer("(y, n) ", "n");
-    let mut basic = (cookie.end(), Terminal::start(&home, "credential put --id intranet"));
+    cookie.answer("Try this login now? [Y/n] ", "n");
+    let mut basic = (cookie.end(), Terminal::start(&home, "credential put --no-test --id intranet"));
     basic.1.answer("Which host? ", "not a host\r");
     basic.1.answer("Which host? ", "intra.test\r");
     basic.1.answer("Press one of them: ", "b");
@@ -386,11 +348,14 @@ fn what_a_person_types_at_a_terminal_is_stored_and_not_shown() {
     pasted.answer("Which host? ", "paste.test\r");
     pasted.answer("Press one of them: ", "d");
     pasted.answer("Then press Ctrl-D. ", &format!("{}\u{4}", document("paste.test").replace(',', ",\n")));
+    pasted.answer("Try this login now? [Y/n] ", "x\u{3}");
     let mut imported = Terminal::start(&home, "credential import --domain git.test");
     imported.answer("Then press Ctrl-D. ", &format!("git.test\tFALSE\t/\tTRUE\t0\tsid\t{CANARY}\n\u{4}"));
+    imported.answer("Try this login now? [Y/n] ", "N");
     let mut given_up = Terminal::start(&home, "credential put --domain no.test");
     given_up.answer("Press one of them: ", "\u{3}");
     for (said, wanted) in [
+        (basic.0.clone(), "Later: stockade credential test shop.test\r\n"),
         (basic.0, "shop.test of default: 1 cookie."),
         (basic.1.end(), "intranet of default: a user name and password."),
         (pasted.end(), "paste.test of default: 1 cookie."),

@@ -4,23 +4,33 @@ use crate::common;
 
 use common::django::Admin;
 use common::grant_issuer::GrantIssuer;
+use common::login::PASSWORD;
+use common::terminal::Terminal;
 use common::{Home, Mcp};
 use policy::Tenant;
 use serde_json::{Value, json};
 use vault::GrantRequest;
 
 fn books(admin: &Admin) -> Home {
-    let home = Home::new(&format!(
+    let home = home_of(admin);
+    home.store_credential(&document(admin));
+    home
+}
+
+fn home_of(admin: &Admin) -> Home {
+    Home::new(&format!(
         "    max_actions_per_session: 1000\n    egress:\n      hosts:\n        books.test: {}\n",
         admin.address
-    ));
-    home.store_credential(&json!({
+    ))
+}
+
+fn document(admin: &Admin) -> Value {
+    json!({
         "domain": "books.test",
         "origin": "http://books.test",
         "cookies": [{"name": "sessionid", "value": admin.cookie(), "httpOnly": true, "sameSite": "Lax"}],
         "probe": {"path": "/admin/", "signed_in": {"text": "Log out"}, "signed_out": {"path": "/admin/login/"}},
-    }));
-    home
+    })
 }
 
 fn open(mcp: &mut Mcp, grant: &str, domains: &[&str]) -> Result<Value, Value> {
@@ -132,6 +142,55 @@ fn a_stored_login_can_be_tried_and_looked_at_without_its_values() {
     assert!(home.audit_log().contains("credential_place_allowed"));
     let checks = home.json(&["doctor"]).1.to_string();
     assert!(checks.contains("all stored logins are sealed"), "{checks}");
+}
+
+#[test]
+fn a_login_is_tried_when_it_is_stored_if_the_operator_wants_that() {
+    let admin = Admin::start();
+    let home = home_of(&admin);
+    let document = document(&admin);
+    let cookie = document["cookies"][0]["value"].as_str().unwrap().to_owned();
+    let good = document.to_string();
+    let stale = good.replace(&cookie, "gone-0123456789abcdef");
+    let put = ["credential", "put"];
+    let tested = ["credential", "put", "--test"];
+
+    // Without a terminal nothing is asked, and nothing is opened unless the flag says so.
+    let (code, stored) = home.with_input(&put, &good);
+    assert_eq!((code, &stored["next"]), (0, &json!("stockade credential test books.test")), "{stored}");
+    let (_, other) = home.with_input(&["credential", "put", "--tenant", "acme", "--no-test"], &good);
+    assert_eq!(other["next"], "stockade credential test books.test --tenant acme", "{other}");
+    assert!(!home.audit_log().contains("session_opened"));
+    let (code, stored) = home.with_input(&tested, &good);
+    assert_eq!((code, &stored["test"]["verdict"]), (0, &json!("signed_in")), "{stored}");
+
+    // With a password, it is the line before the document; without it nothing is stored.
+    home.set_password();
+    let (code, refused) = home.with_input(
+        &[&tested[..], &["--id", "none", "--password-stdin"]].concat(),
+        &format!("wrong\n{good}"),
+    );
+    assert_eq!((code, &refused["error"]["code"]), (1, &json!("login_failed")), "{refused}");
+    assert_eq!(home.json(&["credential", "show", "none"]).1["error"]["code"], "unknown_credential");
+    let (code, stored) =
+        home.with_input(&[&tested[..], &["--password-stdin"]].concat(), &format!("{PASSWORD}\n{stale}"));
+    assert_eq!((code, &stored["stored"]), (1, &json!("books.test")), "{stored}");
+    assert_eq!(
+        (&stored["test"]["verdict"], &stored["error"]["code"]),
+        (&json!("signed_out"), &json!("credential_expired"))
+    );
+    let (code, usage) = home.with_input(&["credential", "put", "--password-stdin"], &good);
+    assert_eq!((code, &usage["error"]["code"]), (2, &json!("usage")), "{usage}");
+
+    // At a terminal it is offered, and Enter is a yes.
+    let mut terminal = Terminal::start(&home, "credential put --domain books.test");
+    terminal.answer("Press one of them: ", "d");
+    terminal.answer("Then press Ctrl-D. ", &format!("{good}\u{4}"));
+    terminal.answer("Try this login now? [Y/n] ", "\r");
+    terminal.answer("The password of operator: ", &format!("{PASSWORD}\r"));
+    let said = terminal.end();
+    assert!(said.contains("books.test of default: 1 cookie.") && said.contains("\nsigned in\r\n"), "{said}");
+    assert!(!said.contains(&cookie), "{said}");
 }
 
 #[test]

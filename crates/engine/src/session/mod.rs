@@ -19,7 +19,9 @@ mod supervision;
 
 pub use crate::provider::Phase;
 pub use archive::Archived;
-pub use effects::{EffectSettings, HeldEffect, HeldGuard, HeldReply, SessionEffects, denied_before};
+pub use effects::{
+    EffectSettings, EffectSubject, HeldEffect, HeldGuard, HeldReply, SessionEffects, denied_before,
+};
 pub use end::{EndFault, EndReason};
 pub use history::{History, HistoryEntry};
 pub use images::StoredImage;

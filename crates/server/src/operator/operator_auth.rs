@@ -239,11 +239,12 @@ fn throttled(wait: Duration) -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use audit::{Key, LogOptions};
 
-    async fn start() -> (tempfile::TempDir, OperatorAuth) {
+    /// An operator with the password "correct horse battery".
+    pub async fn start() -> (tempfile::TempDir, Storage, OperatorAuth) {
         let folder = tempfile::tempdir().unwrap();
         let storage = Storage::open(&folder.path().join("stockade.db")).await.unwrap();
         storage.first_start().await.unwrap();
@@ -252,12 +253,12 @@ mod tests {
         let key = Key::load_or_create(&folder.path().join("key")).unwrap();
         let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 30 };
         let (log, _) = Log::open(&folder.path().join("audit"), "i1", options).unwrap();
-        (folder, OperatorAuth::new(storage, log))
+        (folder, storage.clone(), OperatorAuth::new(storage, log))
     }
 
     #[tokio::test]
     async fn a_wrong_password_is_slow_limited_and_recorded_and_the_other_channel_stays_open() {
-        let (folder, auth) = start().await;
+        let (folder, _storage, auth) = start().await;
         let enter = |channel, name: &'static str, word: &str| {
             let (auth, word) = (auth.clone(), Password::given(word.to_owned()));
             async move {
@@ -297,8 +298,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_password_that_changes_during_its_check_opens_no_session() {
-        let (_folder, auth) = start().await;
-        let storage = &auth.inner.storage;
+        let (_folder, storage, _auth) = start().await;
         let old = storage.operator_password("operator").await.unwrap().flatten().unwrap();
         assert!(storage.open_operator_session_by_password("operator", &old).await.unwrap().is_some());
         assert!(storage.set_operator_password("operator", Some(&old), "another").await.unwrap());

@@ -8,7 +8,7 @@ use engine::error::Fault;
 use redact::{ALPHANUMERIC, Secret, random_text};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long one lasts, whether it is used or not.
@@ -55,7 +55,7 @@ impl TerminalLogins {
         let token = Secret::concat(&[PREFIX, &random]);
         let password = auth.stored_password(operator).await?;
         let login = TerminalLogin { operator: operator.to_owned(), session, since: now, password };
-        let mut logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut logins = self.lock();
         logins.retain(|_, login| login.is_fresh(now));
         if logins.len() >= MAX_LOGINS
             && let Some(oldest) = logins.iter().min_by_key(|(_, login)| login.since).map(|(hash, _)| *hash)
@@ -75,7 +75,7 @@ impl TerminalLogins {
         now: Instant,
     ) -> Result<(), Fault> {
         let found = {
-            let logins = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let logins = self.lock();
             let login = logins.get(&hash(token)).filter(|login| login.is_fresh(now));
             let login = login.filter(|login| session == Some(login.session));
             login.map(|login| (login.operator.clone(), login.password.clone()))
@@ -89,7 +89,11 @@ impl TerminalLogins {
     }
 
     pub fn forget(&self, token: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&hash(token));
+        self.lock().remove(&hash(token));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<[u8; 32], TerminalLogin>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn is_terminal_token(token: &str) -> bool {
@@ -111,21 +115,12 @@ fn hash(token: &str) -> [u8; 32] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::Password;
-    use audit::{Key, Log, LogOptions};
-    use engine::storage::Storage;
+    use crate::operator::operator_auth;
 
     #[tokio::test]
     async fn a_terminal_login_is_of_one_session_ends_in_time_and_with_the_password() {
-        let folder = tempfile::tempdir().unwrap();
-        let storage = Storage::open(&folder.path().join("stockade.db")).await.unwrap();
-        storage.first_start().await.unwrap();
-        let hash = Password::given("correct horse battery".to_owned()).hash().unwrap();
-        assert!(storage.set_operator_password("operator", None, &hash).await.unwrap());
-        let key = Key::load_or_create(&folder.path().join("key")).unwrap();
-        let options = LogOptions { key, segment_bytes: 1 << 20, most_bytes: 1 << 24 };
-        let (log, _) = Log::open(&folder.path().join("audit"), "i1", options).unwrap();
-        let auth = OperatorAuth::new(storage.clone(), log);
+        let (_folder, storage, auth) = operator_auth::tests::start().await;
+        let hash = storage.operator_password("operator").await.unwrap().flatten().unwrap();
         let (logins, now) = (TerminalLogins::default(), Instant::now());
         let token = logins.issue(&auth, "operator", 7, now).await.unwrap();
         let token = token.expose_secret();

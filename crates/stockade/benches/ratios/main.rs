@@ -14,6 +14,7 @@ mod bare;
 mod common;
 mod corpus;
 mod decisions;
+mod effects;
 mod gating;
 mod jailed;
 mod limits;
@@ -26,9 +27,9 @@ use std::io::Write as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
-const PARTS: [&str; 13] = [
-    "open", "crowd", "go", "limits", "act", "gate", "proxy", "pictures", "read", "corpus", "grow", "decide",
-    "size",
+const PARTS: [&str; 14] = [
+    "open", "crowd", "go", "limits", "act", "gate", "proxy", "effects", "pictures", "read", "corpus", "grow",
+    "decide", "size",
 ];
 const OPENINGS: usize = 21;
 /// Sessions that are open at once, and how many of the first and the last are compared.
@@ -61,9 +62,13 @@ fn main() -> ExitCode {
     if std::env::args().nth(1).is_some_and(|argument| argument == "jail-keeper") {
         return jail::keeper::main();
     }
-    // `cargo bench --bench ratios -- act` measures one of them alone.
-    let only = std::env::args().skip(1).find(|argument| PARTS.contains(&argument.as_str()));
-    let wanted = |part| only.as_deref().is_none_or(|only| only == part);
+    // `cargo bench --bench ratios -- proxy effects` measures these alone. Cargo adds `--bench`.
+    let only: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
+    if let Some(unknown) = only.iter().find(|part| !PARTS.contains(&part.as_str())) {
+        tell(&format!("there is no part {unknown:?}; there are: {}", PARTS.join(" ")));
+        return ExitCode::FAILURE;
+    }
+    let wanted = |part: &str| only.is_empty() || only.iter().any(|only| only == part);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     tell("\nStockade against bare Chromium, medians of one run\n");
     runtime.block_on(async {
@@ -91,6 +96,9 @@ fn main() -> ExitCode {
         }
         if wanted("proxy") {
             proxying().await;
+        }
+        if wanted("effects") {
+            effects::report().await;
         }
         if wanted("pictures") {
             pictures().await;

@@ -1,6 +1,8 @@
 //! The egress proxy against Debian's tinyproxy: the same TLS site, the same client, one after the other.
 
 use crate::common::tls_site::TlsSite;
+use crate::effects;
+use crate::records::Record;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::Path;
@@ -11,6 +13,7 @@ use egress::{
 };
 use futures_util::future::join_all;
 use futures_util::stream;
+use policy::EffectRequest;
 use redact::{Placeholder, SameSite, Secret};
 use std::path::{Path as FilePath, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -28,13 +31,22 @@ use tokio_rustls::rustls::{ClientConfig, DigitallySignedStruct, Error, Signature
 const SEALED: &str = "sealed.test";
 const BLIND: &str = "blind.test";
 const PIECE: usize = 64 << 10;
+const SAVED: &str = "saved";
 
 /// By which way a request goes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     Tinyproxy,
     Tunnel,
     Intercepted,
+    /// Intercepted, and decided on as an effect; the record is in memory, or on the disk of the build.
+    Decided(RecordPlace),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordPlace {
+    Memory,
+    Disk,
 }
 
 pub struct Proxies {
@@ -43,7 +55,8 @@ pub struct Proxies {
     tinyproxy: Child,
     tinyproxy_port: u16,
     client: TlsConnector,
-    _egress: Egress,
+    _egresses: Vec<Egress>,
+    _records: [Record; 2],
 }
 
 trait Wire: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -54,25 +67,17 @@ pub struct SiteConnection(TlsStream<Box<dyn Wire>>);
 
 impl Proxies {
     pub async fn start() -> Proxies {
-        let site = TlsSite::serve(&[SEALED, BLIND], Router::new().route("/bytes/{count}", get(bytes)));
+        let site = TlsSite::serve(&[SEALED, BLIND], router());
         let folder = tempfile::tempdir().unwrap();
         let (tinyproxy, tinyproxy_port) = start_tinyproxy(folder.path()).await;
-        let hosts = [SEALED, BLIND].map(|host| (host, site.address.to_string()));
-        let interception = Interception {
-            authority: JailAuthority::generate().unwrap(),
-            upstream: UpstreamTls::system(Some(&site.authority_file())).unwrap(),
-        };
-        // The caps of a session would be measured otherwise.
-        let options = Options {
-            bandwidth: None,
-            requests_per_second: None,
-            max_bytes_down: None,
-            ..Options::default()
-        };
-        let listener = UnixListener::bind(socket(folder.path())).unwrap();
-        let rules = Arc::new(Rules::new(HostMap::parse(hosts).unwrap()));
-        let egress = egress::serve(listener, rules, options, Some(interception));
-        egress.set_seal(Seal::new(vec![credential(site.address.port())]));
+        let records = [Record::in_memory(), Record::open()];
+        let gated = [RecordPlace::Memory, RecordPlace::Disk].into_iter().zip(&records);
+        let mut egresses = vec![serve_egress(&site, folder.path(), Way::Intercepted)];
+        for (place, record) in gated {
+            let egress = serve_egress(&site, folder.path(), Way::Decided(place));
+            egress.set_effect_gate(Arc::new(effects::gate(record)));
+            egresses.push(egress);
+        }
         let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
@@ -80,7 +85,7 @@ impl Proxies {
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(ring::default_provider())))
             .with_no_client_auth();
         let client = TlsConnector::from(Arc::new(config));
-        Proxies { site, folder, tinyproxy, tinyproxy_port, client, _egress: egress }
+        Proxies { site, folder, tinyproxy, tinyproxy_port, client, _egresses: egresses, _records: records }
     }
 
     pub async fn connect(&self, way: Way) -> SiteConnection {
@@ -90,8 +95,10 @@ impl Proxies {
                 let stream = TcpStream::connect(("127.0.0.1", self.tinyproxy_port)).await.unwrap();
                 (Box::new(stream), BLIND, self.site.address.to_string())
             }
-            Way::Tunnel => (Box::new(self.dial().await), BLIND, format!("{BLIND}:{port}")),
-            Way::Intercepted => (Box::new(self.dial().await), SEALED, format!("{SEALED}:{port}")),
+            Way::Tunnel => (Box::new(self.dial(way).await), BLIND, format!("{BLIND}:{port}")),
+            Way::Intercepted | Way::Decided(_) => {
+                (Box::new(self.dial(way).await), SEALED, format!("{SEALED}:{port}"))
+            }
         };
         let request = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n");
         wire.write_all(request.as_bytes()).await.unwrap();
@@ -119,13 +126,20 @@ impl Proxies {
         begun.elapsed()
     }
 
+    /// One request with a body over a connection that is open already.
+    pub async fn save(&self, way: Way, connection: &mut SiteConnection, request: &EffectRequest) -> Duration {
+        let begun = Instant::now();
+        connection.post(self.host(way), request).await;
+        begun.elapsed()
+    }
+
     fn host(&self, way: Way) -> String {
-        let name = if matches!(way, Way::Intercepted) { SEALED } else { BLIND };
+        let name = if matches!(way, Way::Tinyproxy | Way::Tunnel) { BLIND } else { SEALED };
         format!("{name}:{}", self.site.address.port())
     }
 
-    async fn dial(&self) -> UnixStream {
-        UnixStream::connect(socket(self.folder.path())).await.unwrap()
+    async fn dial(&self, way: Way) -> UnixStream {
+        UnixStream::connect(socket(self.folder.path(), way)).await.unwrap()
     }
 }
 
@@ -138,12 +152,7 @@ impl Drop for Proxies {
 
 impl SiteConnection {
     async fn get(&mut self, host: String, count: usize) {
-        let request = format!("GET /bytes/{count} HTTP/1.1\r\nHost: {host}\r\n\r\n");
-        self.0.write_all(request.as_bytes()).await.unwrap();
-        // What does not fit the socket stays in the TLS session otherwise.
-        self.0.flush().await.unwrap();
-        let head = read_head(&mut self.0).await;
-        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        self.send(&format!("GET /bytes/{count} HTTP/1.1\r\nHost: {host}\r\n\r\n"), b"").await;
         let mut buffer = vec![0; PIECE];
         let mut left = count;
         while left > 0 {
@@ -152,6 +161,28 @@ impl SiteConnection {
             assert!(read > 0, "{left} bytes are missing");
             left -= read;
         }
+    }
+
+    async fn post(&mut self, host: String, request: &EffectRequest) {
+        let path = request.url.splitn(4, '/').nth(3).unwrap();
+        let head = format!(
+            "POST /{path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {}\r\nContent-Length: {}\r\n\r\n",
+            request.content_type,
+            request.body.len()
+        );
+        self.send(&head, &request.body).await;
+        let mut answer = [0; SAVED.len()];
+        self.0.read_exact(&mut answer).await.unwrap();
+        assert_eq!(answer, SAVED.as_bytes());
+    }
+
+    /// Sends a request, and reads the head of the answer.
+    async fn send(&mut self, head: &str, body: &[u8]) {
+        self.0.write_all(&[head.as_bytes(), body].concat()).await.unwrap();
+        // What does not fit the socket stays in the TLS session otherwise.
+        self.0.flush().await.unwrap();
+        let head = read_head(&mut self.0).await;
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
     }
 }
 
@@ -164,8 +195,33 @@ async fn read_head(stream: &mut (impl AsyncRead + Unpin)) -> String {
     String::from_utf8(head).unwrap()
 }
 
-fn socket(folder: &FilePath) -> PathBuf {
-    folder.join("egress")
+/// Tunnels go by the proxy that decides on nothing.
+fn socket(folder: &FilePath, way: Way) -> PathBuf {
+    folder.join(match way {
+        Way::Decided(RecordPlace::Memory) => "memory",
+        Way::Decided(RecordPlace::Disk) => "disk",
+        Way::Tinyproxy | Way::Tunnel | Way::Intercepted => "egress",
+    })
+}
+
+fn serve_egress(site: &TlsSite, folder: &FilePath, way: Way) -> Egress {
+    let hosts = [SEALED, BLIND].map(|host| (host, site.address.to_string()));
+    let interception = Interception {
+        authority: JailAuthority::generate().unwrap(),
+        upstream: UpstreamTls::system(Some(&site.authority_file())).unwrap(),
+    };
+    // The caps of a session would be measured otherwise.
+    let options =
+        Options { bandwidth: None, requests_per_second: None, max_bytes_down: None, ..Options::default() };
+    let listener = UnixListener::bind(socket(folder, way)).unwrap();
+    let rules = Arc::new(Rules::new(HostMap::parse(hosts).unwrap()));
+    let egress = egress::serve(listener, rules, options, Some(interception));
+    egress.set_seal(Seal::new(vec![credential(site.address.port())]));
+    egress
+}
+
+fn router() -> Router {
+    Router::new().route("/bytes/{count}", get(bytes)).fallback(|_: Bytes| async { SAVED })
 }
 
 async fn bytes(Path(count): Path<usize>) -> axum::response::Response {

@@ -9,11 +9,11 @@ const WRITING: Duration = Duration::from_secs(2);
 
 /// A log on the disk that the build is on.
 pub struct Record {
-    log: Log,
+    pub log: Log,
     _folder: tempfile::TempDir,
 }
 
-fn about() -> EventSubject {
+pub fn about() -> EventSubject {
     EventSubject {
         tenant: "default".into(),
         actor: "bench".into(),

@@ -43,17 +43,45 @@ pub struct LoginArgs {
     pub password_stdin: bool,
 }
 
-#[derive(Debug, Args)]
-#[command(after_help = "\
+pub const APPROVE_HELP: &str = "\
 The password is asked for at the terminal; nothing is kept.
 
 Examples:
   stockade approve ap-k3x8m2q9w4t7r5ab
   stockade approve ap-k3x8m2q9w4t7r5ab --for-session
-  stockade approve ap-k3x8m2q9w4t7r5ab --as ada --password-stdin < password.txt")]
-pub struct ApproveArgs {
+  stockade approve ap-k3x8m2q9w4t7r5ab --as ada --password-stdin < password.txt";
+
+pub const DENY_HELP: &str = "\
+The password is asked for at the terminal; nothing is kept.
+
+Examples:
+  stockade deny ap-k3x8m2q9w4t7r5ab
+  stockade deny ap-k3x8m2q9w4t7r5ab --note 'not this account'";
+
+pub const RESUME_HELP: &str = "\
+The password is asked for at the terminal; nothing is kept.
+
+Examples:
+  stockade resume ap-k3x8m2q9w4t7r5ab
+  stockade resume ap-k3x8m2q9w4t7r5ab --note 'use the menu at the top'";
+
+pub const END_HELP: &str = "\
+The password is asked for at the terminal; nothing is kept.
+
+Examples:
+  stockade end ap-k3x8m2q9w4t7r5ab";
+
+/// The request that is answered, and by whom.
+#[derive(Debug, Args)]
+pub struct RequestArgs {
     /// The request's id; `stockade approvals` lists them
     id: String,
+    #[command(flatten)]
+    login: LoginArgs,
+}
+
+#[derive(Debug, Args)]
+pub struct ApproveArgs {
     /// Until its session ends, do not ask again for exactly this
     #[arg(long, conflicts_with = "irreversible")]
     for_session: bool,
@@ -61,54 +89,17 @@ pub struct ApproveArgs {
     #[arg(long)]
     irreversible: bool,
     #[command(flatten)]
-    login: LoginArgs,
+    request: RequestArgs,
 }
 
+/// An answer that the agent gets a note with.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-The password is asked for at the terminal; nothing is kept.
-
-Examples:
-  stockade deny ap-k3x8m2q9w4t7r5ab
-  stockade deny ap-k3x8m2q9w4t7r5ab --note 'not this account'")]
-pub struct DenyArgs {
-    /// The request's id; `stockade approvals` lists them
-    id: String,
-    /// Why, for the agent to read
+pub struct NotedAnswerArgs {
+    /// For the agent to read: why, or what to do
     #[arg(long, default_value = "")]
     note: String,
     #[command(flatten)]
-    login: LoginArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The password is asked for at the terminal; nothing is kept.
-
-Examples:
-  stockade resume ap-k3x8m2q9w4t7r5ab
-  stockade resume ap-k3x8m2q9w4t7r5ab --note 'use the menu at the top'")]
-pub struct ResumeArgs {
-    /// The question's id; `stockade approvals` lists them
-    id: String,
-    /// What to do, for the agent to read
-    #[arg(long, default_value = "")]
-    note: String,
-    #[command(flatten)]
-    login: LoginArgs,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "\
-The password is asked for at the terminal; nothing is kept.
-
-Examples:
-  stockade end ap-k3x8m2q9w4t7r5ab")]
-pub struct EndArgs {
-    /// The question's id; `stockade approvals` lists them
-    id: String,
-    #[command(flatten)]
-    login: LoginArgs,
+    request: RequestArgs,
 }
 
 const LIST_PATH: &str = "/operator/approvals";
@@ -170,26 +161,26 @@ pub(super) fn approve(context: &Context, args: &ApproveArgs) -> Result<Reply, Fa
         (_, true) => "approve_irreversible",
         _ => "approve",
     };
-    decide(context, &args.login, &args.id, verdict, "")
+    decide(context, &args.request, verdict, "")
 }
 
-pub(super) fn deny(context: &Context, args: &DenyArgs) -> Result<Reply, Fault> {
-    decide(context, &args.login, &args.id, "deny", &args.note)
+pub(super) fn deny(context: &Context, args: &NotedAnswerArgs) -> Result<Reply, Fault> {
+    decide(context, &args.request, "deny", &args.note)
 }
 
-pub(super) fn resume(context: &Context, args: &ResumeArgs) -> Result<Reply, Fault> {
-    decide(context, &args.login, &args.id, "resume", &args.note)
+pub(super) fn resume(context: &Context, args: &NotedAnswerArgs) -> Result<Reply, Fault> {
+    decide(context, &args.request, "resume", &args.note)
 }
 
-pub(super) fn end(context: &Context, args: &EndArgs) -> Result<Reply, Fault> {
-    decide(context, &args.login, &args.id, "end", "")
+pub(super) fn end(context: &Context, request: &RequestArgs) -> Result<Reply, Fault> {
+    decide(context, request, "end", "")
 }
 
-fn decide(context: &Context, login: &LoginArgs, id: &str, verdict: &str, note: &str) -> Result<Reply, Fault> {
-    let path = format!("/operator/approvals/{}", path_segment(id));
+fn decide(context: &Context, request: &RequestArgs, verdict: &str, note: &str) -> Result<Reply, Fault> {
+    let path = format!("/operator/approvals/{}", path_segment(&request.id));
     let json = request_as_operator(
         context,
-        login,
+        &request.login,
         "POST",
         &path,
         Some(&json!({ "verdict": verdict, "note": note })),

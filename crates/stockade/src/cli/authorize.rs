@@ -21,6 +21,11 @@ pub struct AuthorizedBy {
 }
 
 impl AuthorizedBy {
+    /// Whether the password is a line of standard input.
+    pub fn reads_stdin(&self) -> bool {
+        self.password_stdin
+    }
+
     /// Authorizes the command, by password if any operator has one.
     pub async fn authorize(&self, context: &Context) -> Result<(), Fault> {
         let storage = context.open_storage().await?;

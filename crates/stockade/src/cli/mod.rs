@@ -95,13 +95,17 @@ enum Command {
     #[command(after_help = approvals::LIST_HELP)]
     Approvals(approvals::LoginArgs),
     /// Approve one request, once or for its session
+    #[command(after_help = approvals::APPROVE_HELP)]
     Approve(approvals::ApproveArgs),
     /// Deny one request
-    Deny(approvals::DenyArgs),
+    #[command(after_help = approvals::DENY_HELP)]
+    Deny(approvals::NotedAnswerArgs),
     /// Let a paused session go on
-    Resume(approvals::ResumeArgs),
+    #[command(after_help = approvals::RESUME_HELP)]
+    Resume(approvals::NotedAnswerArgs),
     /// End a paused session
-    End(approvals::EndArgs),
+    #[command(after_help = approvals::END_HELP)]
+    End(approvals::RequestArgs),
     /// The people who answer: password, link, list, add, remove, logout
     Operator(operator::OperatorArgs),
     /// Sessions of the running server: start, list, show, close, replay

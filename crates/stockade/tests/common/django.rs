@@ -60,12 +60,26 @@ impl Admin {
 impl Admin {
     /// The session cookie of the one who keeps the books, signed in by the site itself.
     pub fn cookie(&self) -> String {
+        self.cookies().0
+    }
+
+    /// The session cookie and the CSRF cookie.
+    pub fn cookies(&self) -> (String, String) {
+        let answer = self.request("GET /sign-in/ HTTP/1.0\r\nHost: books.test\r\n\r\n");
+        let [session, csrf] = ["sessionid=", "csrftoken="].map(|name| {
+            let cookie = answer.split(name).nth(1).unwrap_or_else(|| panic!("{answer}"));
+            cookie.split(';').next().unwrap().to_owned()
+        });
+        (session, csrf)
+    }
+
+    /// One request past the browser; the whole answer.
+    pub fn request(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        stream.write_all(b"GET /sign-in/ HTTP/1.0\r\nHost: books.test\r\n\r\n").unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
-        let cookie = answer.split("sessionid=").nth(1).unwrap_or_else(|| panic!("{answer}"));
-        cookie.split(';').next().unwrap().to_owned()
+        answer
     }
 }
 

@@ -34,13 +34,7 @@ impl RunningProgram {
 
     /// Keys go in by [`RunningProgram::press`].
     pub fn on_a_terminal(home: &Home, arguments: &[&str]) -> RunningProgram {
-        let plain = home.command(arguments);
-        let words: Vec<_> = std::iter::once(plain.get_program()).chain(plain.get_args()).collect();
-        let line = words.join(std::ffi::OsStr::new(" "));
-        let mut command = Command::new("script");
-        command.arg("-qec").arg(line).arg("/dev/null");
-        command.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
-        RunningProgram::on_a_pipe(command)
+        RunningProgram::on_a_pipe(terminal_command(home, arguments))
     }
 
     pub fn so_far(&self) -> String {
@@ -79,5 +73,50 @@ impl RunningProgram {
         child.wait().unwrap();
         reading.join().unwrap();
         text.lock().unwrap().clone()
+    }
+}
+
+/// Runs the program on a terminal of its own, which shows at once what is written to it.
+fn terminal_command(home: &Home, arguments: &[&str]) -> Command {
+    let plain = home.command(arguments);
+    let words: Vec<_> = std::iter::once(plain.get_program()).chain(plain.get_args()).collect();
+    let line = words.join(std::ffi::OsStr::new(" "));
+    let mut command = Command::new("script");
+    command.arg("-qfec").arg(line).arg("/dev/null");
+    command.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command
+}
+
+/// A program on a terminal of its own, which gets input once it shows the prompt for it.
+pub struct Terminal {
+    child: Child,
+    said: String,
+}
+
+impl Terminal {
+    pub fn start(home: &Home, arguments: &str) -> Terminal {
+        let words: Vec<&str> = arguments.split(' ').chain(["--no-color"]).collect();
+        let mut command = terminal_command(home, &words);
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        Terminal { child, said: String::new() }
+    }
+
+    /// Waits for a prompt; then types.
+    pub fn answer(&mut self, prompt: &str, typed: &str) {
+        let output = self.child.stdout.as_mut().unwrap();
+        let begun = self.said.len();
+        while !self.said[begun..].contains(prompt) {
+            let mut bytes = [0; 256];
+            let count = output.read(&mut bytes).unwrap();
+            assert_ne!(count, 0, "it ended before it said {prompt}: {}", self.said);
+            self.said.push_str(&String::from_utf8_lossy(&bytes[..count]));
+        }
+        self.child.stdin.as_mut().unwrap().write_all(typed.as_bytes()).unwrap();
+    }
+
+    pub fn end(mut self) -> String {
+        self.child.stdout.take().unwrap().read_to_string(&mut self.said).unwrap();
+        self.child.wait().unwrap();
+        self.said
     }
 }

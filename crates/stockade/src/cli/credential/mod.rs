@@ -5,6 +5,7 @@
 
 mod outline;
 mod prompt;
+mod put;
 mod test;
 
 use crate::cli::authorize::AuthorizedBy;
@@ -16,17 +17,18 @@ use engine::logins::{Logins, OperatorContext, grant_view};
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::Tenant;
+use put::LoginTestArgs;
 use redact::SendIn;
 use serde_json::{Value, json};
-use std::io::{IsTerminal, Read};
-use vault::{Credential, CredentialId, Host, ImportFormat, VaultError};
-use zeroize::Zeroizing;
+use vault::{CredentialId, Host, VaultError};
+
+const DEFAULT_TENANT: &str = "default";
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   stockade credential put --domain github.com    asks for it
-  stockade credential put < github.json
+  stockade credential put --test < github.json
   stockade credential import --domain github.com < cookies.txt
   stockade credential list
   stockade credential show github.com
@@ -42,7 +44,7 @@ pub struct CredentialArgs {
     #[command(subcommand)]
     command: CredentialCommand,
     /// Whose credentials
-    #[arg(long, global = true, default_value = "default", value_parser = Tenant::parse)]
+    #[arg(long, global = true, default_value = DEFAULT_TENANT, value_parser = Tenant::parse)]
     tenant: Tenant,
 }
 
@@ -71,6 +73,8 @@ enum CredentialChange {
         /// What to call it [default: its domain]
         #[arg(long, value_parser = CredentialId::parse)]
         id: Option<CredentialId>,
+        #[command(flatten)]
+        login_test: LoginTestArgs,
     },
     /// Store what another program exported: a storage state, a cookies.txt or an extension's JSON, from standard input
     Import {
@@ -80,6 +84,8 @@ enum CredentialChange {
         /// What to call it [default: its domain]
         #[arg(long, value_parser = CredentialId::parse)]
         id: Option<CredentialId>,
+        #[command(flatten)]
+        login_test: LoginTestArgs,
     },
     /// Put cookies that the site rotated into the credential; needs an operator's password
     Accept {
@@ -168,9 +174,6 @@ impl PlaceArgs {
     }
 }
 
-/// A document and a byte, which is then found to be too much.
-const MOST_INPUT: usize = 1024 * 1024 + 1;
-
 pub(super) fn run(context: &Context, args: CredentialArgs) -> Result<Reply, Fault> {
     context.block_on(async {
         let logins = context.open_logins()?;
@@ -193,8 +196,12 @@ async fn apply_change(
     change: CredentialChange,
 ) -> Result<Reply, Fault> {
     match change {
-        CredentialChange::Put { domain, id } => put(logins, by, domain, id).await,
-        CredentialChange::Import { domain, id } => import(logins, by, &domain, id).await,
+        CredentialChange::Put { domain, id, login_test } => {
+            put::put(context, logins, by, domain, id, &login_test).await
+        }
+        CredentialChange::Import { domain, id, login_test } => {
+            put::import(context, logins, by, &domain, id, &login_test).await
+        }
         CredentialChange::Accept { id, operator } => {
             logins.vault()?.check_writable()?;
             operator.authorize(context).await?;
@@ -232,89 +239,6 @@ async fn apply_change(
         }
         CredentialChange::RotateKey => rotate_key(logins, by).await,
     }
-}
-
-async fn put(
-    logins: &Logins,
-    by: OperatorContext<'_>,
-    domain: Option<Host>,
-    id: Option<CredentialId>,
-) -> Result<Reply, Fault> {
-    logins.vault()?.check_writable()?;
-    let credential = if std::io::stdin().is_terminal() {
-        prompt::prompt_credential(domain.clone(), MOST_INPUT)?
-    } else {
-        Credential::from_json(&read_stdin()?).map_err(VaultError::from)?
-    };
-    if domain.is_some_and(|domain| domain != credential.domain) {
-        let message = format!("the document is for {}", credential.domain);
-        return Err(Fault::outside_sessions(ErrorCode::Usage, message)
-            .hint("Leave --domain out, or give the document's own."));
-    }
-    store(logins, by, id, &credential, Vec::new()).await
-}
-
-async fn import(
-    logins: &Logins,
-    by: OperatorContext<'_>,
-    domain: &Host,
-    id: Option<CredentialId>,
-) -> Result<Reply, Fault> {
-    logins.vault()?.check_writable()?;
-    let text = if std::io::stdin().is_terminal() { prompt::prompt_file(MOST_INPUT)? } else { read_stdin()? };
-    let imported = vault::import(&text, domain, Timestamp::now())?;
-    let form = match imported.format {
-        ImportFormat::StorageState => "a storage state",
-        ImportFormat::CookiesTxt => "a cookies.txt",
-        ImportFormat::Extension => "an extension's JSON",
-    };
-    let mut notes = vec![format!("Read as {form}.")];
-    notes.extend(imported.left_out.iter().map(|what| format!("Left out: {what}.")));
-    store(logins, by, id, &imported.credential, notes).await
-}
-
-async fn store(
-    logins: &Logins,
-    by: OperatorContext<'_>,
-    id: Option<CredentialId>,
-    credential: &Credential,
-    mut notes: Vec<String>,
-) -> Result<Reply, Fault> {
-    let id = match id {
-        Some(id) => id,
-        None => CredentialId::parse(credential.domain.as_str()).map_err(|_| {
-            Fault::new(ErrorCode::Usage, "this domain cannot be an id").hint("Choose one with --id.")
-        })?,
-    };
-    logins.put(by, &id, credential).await?;
-    notes.extend(credential.cautions().into_iter().map(|caution| format!("Note: {caution}.")));
-    let lines: String = notes.iter().map(|note| format!("{note}\n")).collect();
-    let try_it = format!("Try it: stockade credential test {id}\n");
-    let human = format!("{id} of {}: {}.\n{lines}{try_it}", by.tenant, describe_contents(credential));
-    let json = json!({ "stored": id.as_str(), "domain": credential.domain.as_str(), "notes": notes });
-    Ok(Reply::new(human, json))
-}
-
-/// Describes what a credential holds, without values.
-fn describe_contents(credential: &Credential) -> String {
-    let entries = credential.local_storage.len() + credential.session_storage.len();
-    let counted = [
-        (credential.cookies.len(), "cookie"),
-        (entries, "storage entry"),
-        (credential.headers.len(), "header"),
-    ];
-    let mut parts: Vec<String> = counted
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, what)| match (count, what) {
-            (1, what) => format!("1 {what}"),
-            (count, "storage entry") => format!("{count} storage entries"),
-            (count, what) => format!("{count} {what}s"),
-        })
-        .collect();
-    parts.extend(credential.basic.iter().map(|_| "a user name and password".to_owned()));
-    parts.extend(credential.totp.iter().map(|_| "a TOTP seed".to_owned()));
-    parts.join(", ")
 }
 
 async fn list(logins: &Logins, tenant: &Tenant) -> Result<Reply, Fault> {
@@ -410,17 +334,6 @@ async fn rotate_key(logins: &Logins, by: OperatorContext<'_>) -> Result<Reply, F
         "old_keys_dropped": rotation.old_keys_dropped,
     });
     Ok(Reply::new(human, json))
-}
-
-fn read_stdin() -> Result<Zeroizing<Vec<u8>>, Fault> {
-    // Reserved once: growing would leave copies of a secret in memory.
-    let mut text = Zeroizing::new(Vec::with_capacity(MOST_INPUT));
-    std::io::stdin()
-        .lock()
-        .take(MOST_INPUT as u64)
-        .read_to_end(&mut text)
-        .map_err(|error| Fault::io(ErrorCode::Usage, "cannot read standard input", &error))?;
-    Ok(text)
 }
 
 fn format_date(time: Timestamp) -> String {

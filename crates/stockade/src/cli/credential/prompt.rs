@@ -61,6 +61,21 @@ pub fn prompt_file(most: usize) -> Result<Zeroizing<Vec<u8>>, Fault> {
     RawTerminal::open()?.read_paste("Paste the file; nothing is shown. Then press Ctrl-D. ", most)
 }
 
+/// Asks a question that Enter answers with yes. Ctrl-C and Ctrl-D are a no.
+pub fn confirm(question: &str) -> Result<bool, Fault> {
+    let mut terminal = RawTerminal::open()?;
+    terminal.write(&format!("{question} [Y/n] "))?;
+    loop {
+        let is_yes = match terminal.read_key()? {
+            b'y' | b'Y' | b'\r' | b'\n' => true,
+            b'n' | b'N' | 3 | 4 | 28 => false,
+            _ => continue,
+        };
+        terminal.write(if is_yes { "yes\r\n" } else { "no\r\n" })?;
+        return Ok(is_yes);
+    }
+}
+
 fn prompt_domain(terminal: &mut RawTerminal) -> Result<Host, Fault> {
     loop {
         match Host::parse(terminal.read_visible_line("Which host? ")?.trim()) {
