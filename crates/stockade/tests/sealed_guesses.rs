@@ -26,9 +26,14 @@ fn wrong(guess: &str) -> String {
     guess.chars().enumerate().map(|(at, c)| if at < 3 { c } else { other(c) }).collect()
 }
 
-/// A reply without what differs between any two: the guess itself, marks, ids, numbers and times.
+/// A reply without what differs between any two: the guess itself, as far as it was typed, marks, ids, numbers and times.
 fn normalise(reply: &Value, guess: &str) -> String {
-    let text = reply["result"].to_string().replace(guess, "GUESS").replace(&guess.to_lowercase(), "GUESS");
+    let mut text = reply["result"].to_string();
+    let (_, second_half) = guess.split_at(guess.len() / 2);
+    let typed = (4..=guess.len()).rev().map(|length| &guess[..length]).chain([second_half]);
+    for typed in typed {
+        text = text.replace(typed, "GUESS").replace(&typed.to_lowercase(), "GUESS");
+    }
     let mut out = String::new();
     let mut rest = text.as_str();
     while let Some(at) = rest.find("page:") {

@@ -138,7 +138,13 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
             class.map(|class| (class, element.name.clone()))
         }
         Action::Select(_) => facts.options.iter().find_map(|option| {
-            let class = of_text(&option.label).filter(|class| *class != EffectClass::Send);
+            // A single word is a value as often as a command: "Finance", "Order", "Mail".
+            let is_word = option.label.split_whitespace().count() == 1;
+            let class = of_text(&option.label).filter(|class| match class {
+                EffectClass::Send => false,
+                EffectClass::Pay => !is_word,
+                _ => true,
+            });
             let is_admin = Meanings::of(&option.label).has(Meaning::Admin);
             let class = class.or(is_admin.then_some(EffectClass::Power));
             class.map(|class| (class, option.label.clone()))
