@@ -16,7 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("redact", &["error-code", "redact-derive"]),
     ("policy", &["error-code", "redact"]),
     ("http-client", &[]),
-    ("audit", &["policy", "redact"]),
+    ("audit", &["error-code", "policy", "redact"]),
     ("browser", &["audit", "error-code", "policy", "redact"]),
     ("egress", &["audit", "error-code", "policy", "redact"]),
     ("jail", &["error-code"]),
