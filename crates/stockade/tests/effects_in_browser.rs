@@ -125,14 +125,11 @@ fn office() -> EffectSite {
         "<button id=go onclick=\"fetch('/api/stream', { method: 'POST', duplex: 'half', body: new ReadableStream({ \
          start(c) { c.enqueue(new TextEncoder().encode('x')); c.close() } }) }).catch(() => {})\">Next</button>",
     );
+    // Leaves while the question waits.
     page(
         "/leaving",
-        "<button id=go onclick=\"J('DELETE','/api/files/1')\">Remove</button><a id=away href=/profile>Profile</a>\
-         <script>addEventListener('message', () => location = '/profile')</script>\
-         <iframe src=/timer></iframe>",
+        "<button id=go onclick=\"J('DELETE','/api/files/1'); setTimeout(() => location = '/profile', 4000)\">Remove</button>",
     );
-    // Leaves the page a moment after the click.
-    site.page("/timer", "<script>setTimeout(() => parent.postMessage(0, '*'), 6000)</script>");
     site
 }
 
