@@ -71,8 +71,10 @@ mod approval;
 mod authorization;
 mod chain;
 mod csv;
+mod deferred_navigation;
 mod digest;
 mod effect;
+mod effect_gate;
 mod egress;
 mod error;
 mod event;
@@ -96,10 +98,12 @@ pub use approval::{Allowance, ApprovalAuthority, Approved, Approver};
 pub use authorization::{Authorization, Permitted};
 pub use chain::{chain_folders, missing_chains, segments};
 pub use csv::{COLUMNS, csv_header, csv_row};
+pub use deferred_navigation::{DeferredNavigations, KeptNavigation, ReleasedNavigation};
 pub use digest::{sha256, sha256_hex};
 pub use effect::{
     EffectAllowance, EffectAuthorization, EffectRecordContext, NavigationReplay, PermittedEffect,
 };
+pub use effect_gate::{Cleared, EffectDecided, EffectGate, EffectRefused, NavigationTicket};
 pub use egress::EgressRecord;
 pub use error::AuditError;
 pub use event::{CorrelationId, Event, EventKind, EventSubject, StoredScreenshot};

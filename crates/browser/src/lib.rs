@@ -4,13 +4,14 @@
 //! an isolated world, which the page cannot reach.
 //!
 //! The modules are layers, from the bottom up, and each uses only those before it: `text`, `cdp`, `snapshot`, `error`,
-//! `deadline`, `script`, `credentials`, `state`, `browser`, `page`, `targeting`, `input`, `screenshot`, `verbs`,
+//! `deadline`, `script`, `effects`, `credentials`, `state`, `browser`, `page`, `targeting`, `input`, `screenshot`, `verbs`,
 //! `injection`, `lifecycle`. Most add methods to [`Browser`]; the struct and its CDP calls are in `browser`.
 
 mod browser;
 pub mod cdp;
 mod credentials;
 mod deadline;
+mod effects;
 mod error;
 mod injection;
 mod input;
@@ -30,6 +31,7 @@ pub use credentials::{
     IssuedStorageEntry, IssuedValue, ResponseKind, SiteIssuedSecrets,
 };
 pub use deadline::TimeLimit;
+pub use effects::{DecidedSite, EffectInterception, EffectLimits};
 pub use error::{BrowserError, StaleRefReason};
 pub use injection::{ProbePage, ProbeResult, UninitializedBrowser};
 pub use lifecycle::{Display, LaunchOptions, Resumed, launch_flags};

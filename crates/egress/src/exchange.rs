@@ -45,7 +45,7 @@ pub(crate) struct Sealing {
     pub(crate) interception: Option<Interception>,
     pub(crate) seal: Arc<OnceLock<Arc<Seal>>>,
     /// Decides on effects; unset in a session without one, where nothing is held.
-    pub(crate) effect_gate: Arc<OnceLock<Arc<dyn crate::EffectGate>>>,
+    pub(crate) effect_gate: Arc<OnceLock<Arc<dyn audit::EffectGate>>>,
     pub(crate) holding_room: Arc<HoldingRoom>,
     pub(crate) deferred: Arc<DeferredNavigations>,
 }

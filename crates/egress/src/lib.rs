@@ -13,7 +13,6 @@
 mod address;
 mod connect;
 mod dial;
-mod effects;
 mod exchange;
 mod headers;
 mod hosts;
@@ -34,7 +33,6 @@ mod tls;
 mod upstream;
 
 pub use address::AddressRange;
-pub use effects::{Cleared, EffectDecided, EffectGate, EffectRefused, NavigationTicket};
 pub use hosts::{HostMap, HostMapError};
 pub use intercept::Interception;
 pub use ledger::{

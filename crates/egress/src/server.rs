@@ -1,16 +1,13 @@
 //! Listening on a session's socket, and ending with it.
 
-use crate::NavigationTicket;
 use crate::dial::Dialer;
 use crate::exchange::{ProxyContext, Sealing, serve_connection};
 use crate::intercept::{DeferredNavigations, HoldingRoom};
 use crate::ledger::{Ledger, RequestSummary};
 use crate::limiter::TrafficLimiter;
 use crate::resolve::Resolver;
-use crate::{
-    EffectGate, EgressFailure, Interception, LedgerBatch, LedgerSnapshot, Options, Reason, Rules, Seal,
-};
-use audit::PermittedEffect;
+use crate::{EgressFailure, Interception, LedgerBatch, LedgerSnapshot, Options, Reason, Rules, Seal};
+use audit::{EffectGate, NavigationTicket, PermittedEffect};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::net::{UnixListener, UnixStream};
@@ -83,7 +80,9 @@ impl Egress {
 
     /// Lets a navigation that the proxy keeps leave with the next navigation to its address.
     pub fn release_navigation(&self, ticket: NavigationTicket, permitted: PermittedEffect) {
-        self.deferred.release(ticket, permitted);
+        if self.deferred.release(ticket, permitted).is_some() {
+            tracing::debug!("a released navigation is not kept any more");
+        }
     }
 
     /// Forgets a navigation that the proxy keeps.

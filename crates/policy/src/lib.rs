@@ -71,6 +71,7 @@ pub use domains::{DomainPattern, Endpoint, WebScheme, first_allowing, first_matc
 pub use effect::{
     BodyKind, CausingAction, Effect, EffectClass, EffectContext, EffectDecision, EffectDigest, EffectField,
     EffectPattern, EffectPermit, EffectQuestion, EffectRequest, EffectTransport, RequestHead,
+    effective_method,
 };
 pub use evidence::Evidence;
 pub use facts::{Appearance, DialogFacts, Document, ElementFacts, Facts, FormButton, FormFacts, OptionFacts};

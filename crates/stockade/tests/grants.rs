@@ -185,7 +185,7 @@ fn a_login_that_is_not_intercepted_says_so_and_cannot_be_sealed() {
     let checks = doctor["checks"].as_array().or_else(|| doctor["data"]["checks"].as_array()).unwrap();
     let logins = checks.iter().find(|check| check["name"] == "logins").unwrap();
     assert_eq!(logins["verdict"], "hint", "{logins}");
-    assert!(logins["found"].as_str().unwrap().contains("not intercepted"), "{logins}");
+    assert!(logins["found"].as_str().unwrap().contains("decided in the browser"), "{logins}");
 }
 
 /// The store of a home, as the control plane has it.

@@ -34,6 +34,7 @@ mod django;
 mod docs;
 mod effects_answers;
 mod effects_consequential;
+mod effects_in_browser;
 mod effects_ordinary;
 mod effects_swaps;
 mod egress_policy;

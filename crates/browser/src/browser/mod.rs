@@ -6,11 +6,13 @@ mod tabs;
 use crate::{
     cdp::{Command, Connection, PendingReply, SessionId, protocol as p},
     deadline::{Deadline, TimeLimit},
+    effects::EffectTask,
     error::BrowserError,
     snapshot::SnapshotStore,
     state::{PageEvents, SharedState, State, TabEnd},
     text::{TextCutter, TextRedactor},
 };
+use audit::{NavigationTicket, PermittedEffect};
 use policy::Document;
 use serde::Serialize;
 use std::{
@@ -81,6 +83,8 @@ pub struct Browser {
     pub(crate) turn: Mutex<()>,
     /// The pages that cursors refer to.
     pub(crate) snapshots: Arc<std::sync::Mutex<SnapshotStore>>,
+    /// Decides on paused requests, on this connection.
+    pub(crate) effect_task: Option<EffectTask>,
 }
 
 /// The active tab as of the last event; texts of the page are truncated.
@@ -129,6 +133,36 @@ impl Browser {
     /// While a request of the page is held, actions do not wait for responses: they may take as long as a person.
     pub fn set_held(&self, is_held: bool) {
         self.shared.set_held(is_held);
+    }
+
+    /// Lets a navigation that the driver keeps leave with the next navigation to its address. The permit comes back if the
+    /// driver does not keep it.
+    pub fn release_navigation(
+        &self,
+        ticket: NavigationTicket,
+        permitted: PermittedEffect,
+    ) -> Option<PermittedEffect> {
+        let effects = self.shared.lock().injected.effects.clone();
+        match effects {
+            Some(effects) => effects.release_navigation(ticket, permitted),
+            None => Some(permitted),
+        }
+    }
+
+    /// Forgets a navigation, if the driver keeps it.
+    pub fn discard_navigation(&self, ticket: NavigationTicket) {
+        if let Some(effects) = &self.shared.lock().injected.effects {
+            effects.discard_navigation(ticket);
+        }
+    }
+
+    /// Makes Chromium pause the requests of sites that are decided on in the browser.
+    pub(crate) async fn intercept_effects(&self, deadline: Deadline) -> Result<(), BrowserError> {
+        let command = self.shared.lock().injected.effects.as_ref().map(|effects| effects.command());
+        match command {
+            Some(command) => self.call(None, &command, deadline).await.map(|_| ()),
+            None => Ok(()),
+        }
     }
 
     pub fn page_events(&self) -> PageEvents {

@@ -22,6 +22,11 @@ pub struct BoundedText(Box<str>);
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct BoundedUrl(Box<str>, usize);
 
+/// A URL that is not truncated: what leaves is decided on by all of it. Chromium bounds its URLs to 2 MiB.
+#[derive(Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub struct WholeUrl(Box<str>);
+
 /// Text that may be a secret: zeroized, and never printed. The size of a message bounds it.
 #[derive(Clone, Default)]
 pub struct SensitiveText(pub Zeroizing<String>);
@@ -113,7 +118,7 @@ macro_rules! as_text {
     };
 }
 
-as_text! { Id BoundedText BoundedUrl }
+as_text! { Id BoundedText BoundedUrl WholeUrl }
 
 #[cfg(test)]
 mod tests {

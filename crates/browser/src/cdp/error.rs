@@ -26,6 +26,11 @@ pub enum CallError {
 }
 
 impl CallError {
+    /// Chromium does not have the paused request that the call was about.
+    pub fn is_request_gone(&self) -> bool {
+        matches!(self, CallError::Refused { message, .. } if message.contains("Invalid InterceptionId"))
+    }
+
     /// The frame or execution context is gone; the page has navigated.
     pub fn is_context_lost(&self) -> bool {
         const MESSAGES: [&str; 7] = [

@@ -49,6 +49,7 @@ events! {
     "Network.requestWillBeSent" => RequestSent(p::RequestSent),
     "Network.responseReceived" => ResponseReceived(p::ResponseReceived),
     "Network.responseReceivedExtraInfo" => ResponseHeadersReceived(p::ResponseHeadersReceived),
+    "Network.webSocketCreated" => WebSocketCreated(p::WebSocketCreated),
     "Network.webSocketFrameReceived" => WebSocketFrame(p::WebSocketFrame),
     "Page.frameAttached" => FrameAttached(p::FrameAttached),
     "Page.frameClearedScheduledNavigation" => NavigationCleared(p::FrameEvent),

@@ -2,7 +2,7 @@
 
 use super::{
     Command, SessionId,
-    bounded::{BoundedText, BoundedUrl, Id, SensitiveText},
+    bounded::{BoundedText, BoundedUrl, Id, SensitiveText, WholeUrl},
     connection::MAX_MESSAGE_BYTES,
     headers::{IssuedHeaders, RequestHeaders, ResponseHeaders},
 };
@@ -70,6 +70,12 @@ commands! {
     "Fetch.fulfillRequest" FulfillRequest<'a> {
         request_id: &'a str, response_code: u16, response_headers: [HeaderLine<'static>; 2], body: &'static str,
     } -> Nothing;
+    /// Answers a paused request without the site.
+    "Fetch.fulfillRequest" AnswerWithStatus<'a> {
+        request_id: &'a str, response_code: u16, response_headers: [HeaderLine<'static>; 1],
+    } -> Nothing;
+    /// Refused in any case: by one reason while the request is paused, and by another once it is gone.
+    "Fetch.getResponseBody" ProbePausedRequest<'a> { request_id: &'a str } -> Nothing;
     "HeapProfiler.collectGarbage" CollectGarbage {} -> Nothing;
     "Input.dispatchKeyEvent" DispatchKey<'a> {
         r#type: &'a str,
@@ -196,6 +202,41 @@ pub struct RequestPattern {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_type: Option<&'static str>,
     pub request_stage: &'static str,
+}
+
+/// Continues a paused request, as it is or with other parts. It derives no `Debug`: its lines may hold secrets, and its body
+/// is what people typed.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContinueRequest<'a> {
+    pub request_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<&'a str>,
+    /// In base64.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub post_data: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub headers: Option<Vec<HeaderLine<'a>>>,
+}
+
+impl<'a> ContinueRequest<'a> {
+    pub fn unchanged(request_id: &'a str) -> ContinueRequest<'a> {
+        ContinueRequest { request_id, method: None, post_data: None, headers: None }
+    }
+}
+
+impl Command for ContinueRequest<'_> {
+    const METHOD: &'static str = "Fetch.continueRequest";
+    type Response = Nothing;
+}
+
+impl<'a> AnswerWithStatus<'a> {
+    /// A refused navigation leaves the document as it is; any other request fails.
+    pub fn refusal(request_id: &'a str, is_navigation: bool) -> AnswerWithStatus<'a> {
+        let response_code = if is_navigation { 204 } else { 403 };
+        let no_store = HeaderLine { name: "Cache-Control", value: "no-store" };
+        AnswerWithStatus { request_id, response_code, response_headers: [no_store] }
+    }
 }
 
 /// A header line. It derives no `Debug`: the value may be a secret.
@@ -365,6 +406,7 @@ received! {
     RequestDone { request_id: Id }
     ResponseHeadersReceived { #[serde(default)] headers: IssuedHeaders }
     ResponseBody { body: SensitiveText, #[serde(default)] base64_encoded: bool }
+    WebSocketCreated { url: BoundedUrl }
     /// A message on a WebSocket.
     WebSocketFrame { response: SocketFrame }
     SocketFrame { #[serde(default)] payload_data: SensitiveText }
@@ -408,12 +450,22 @@ received! {
         request_id: Id,
         request: PausedRequest,
         #[serde(default)] resource_type: BoundedText,
+        frame_id: Option<Id>,
         redirected_request_id: Option<Id>,
         response_status_code: Option<u16>,
         response_error_reason: Option<BoundedText>,
         #[serde(default)] response_headers: ResponseHeaders,
     }
-    PausedRequest { url: BoundedUrl, #[serde(default)] headers: RequestHeaders }
+    PausedRequest {
+        url: WholeUrl,
+        #[serde(default)] method: BoundedText,
+        #[serde(default)] headers: RequestHeaders,
+        #[serde(default)] has_post_data: bool,
+        /// The parts of the body.
+        #[serde(default)] post_data_entries: Vec<PostDataEntry>,
+    }
+    /// In base64; without bytes for a part that Chromium does not have itself.
+    PostDataEntry { bytes: Option<SensitiveText> }
     TargetChanged { target_info: TargetInfo }
     TargetCrashed { target_id: Id, #[serde(default)] status: BoundedText, #[serde(default)] error_code: i64 }
     WindowOpen { url: BoundedUrl }

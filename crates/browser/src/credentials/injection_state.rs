@@ -1,7 +1,10 @@
 //! The injected credentials that the driver keeps: headers for each request, storage for each new tab.
 
 use super::{InjectedHeaders, InjectedStorage, IssuedValueLog, ResponseLog};
-use crate::cdp::{Id, Reactions, SessionId, protocol as p};
+use crate::{
+    cdp::{Id, Reactions, SessionId, protocol as p},
+    effects::EffectInterceptor,
+};
 use policy::Origin;
 use std::{collections::VecDeque, sync::Arc};
 
@@ -21,6 +24,8 @@ pub(crate) struct InjectionState {
     /// `Some` once anything was injected, be it cookies alone.
     pub issued_values: Option<IssuedValueLog>,
     pub responses: ResponseLog,
+    /// Decides on requests of sites that the proxy does not intercept.
+    pub effects: Option<Arc<EffectInterceptor>>,
 }
 
 /// Requests that got the headers of an origin, so that the next hop of a redirect may get them too.

@@ -19,6 +19,7 @@ pub use issued::{
 };
 pub(crate) use response_log::{LoggedResponse, ResponseLog};
 
+use crate::effects::EffectInterception;
 use policy::Origin;
 use redact::{CookiePriority, SameSite, Secret};
 
@@ -28,6 +29,8 @@ pub struct Injection {
     pub cookies: Vec<InjectedCookie>,
     pub storage: Vec<InjectedStorage>,
     pub headers: Vec<InjectedHeaders>,
+    /// Sites whose requests are decided on in the browser.
+    pub effects: Option<EffectInterception>,
 }
 
 pub struct InjectedCookie {

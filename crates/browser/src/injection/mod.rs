@@ -11,6 +11,7 @@ use crate::{
     browser::Browser,
     credentials::{Injection, IssuedValueLog},
     deadline::{Deadline, TimeLimit},
+    effects::EffectInterceptor,
     error::BrowserError,
 };
 use std::sync::Arc;
@@ -36,16 +37,20 @@ impl UninitializedBrowser {
 
     async fn inject_all(self, injection: Injection, deadline: Deadline) -> Result<Browser, BrowserError> {
         injection.validate()?;
-        let Injection { cookies, mut storage, headers } = injection;
-        let browser = self.0;
+        let Injection { cookies, mut storage, headers, effects } = injection;
+        let effects = effects.map(EffectInterceptor::new);
+        let mut browser = self.0;
+        browser.effect_task = effects.as_ref().map(|effects| effects.start(&browser.connection));
         browser.connection.enable_opt_in_events();
         {
             let mut state = browser.shared.lock();
             state.injected.issued_values = Some(IssuedValueLog::default());
             state.injected.headers = Arc::new(headers);
+            state.injected.effects = effects;
         }
         let session = browser.tab_session()?;
         tokio::try_join!(
+            browser.intercept_effects(deadline),
             browser.set_cookies(&cookies, deadline),
             browser.fill_storage(&session, &storage, deadline),
             browser.enable_network(&session, deadline),

@@ -26,7 +26,7 @@ impl Browser {
     ) -> Result<UninitializedBrowser, BrowserError> {
         let shared = Arc::new(SharedState::new((options.width, options.height)));
         let (turn, snapshots) = (Mutex::new(()), Arc::default());
-        let browser = Browser { connection, shared, options, turn, snapshots };
+        let browser = Browser { connection, shared, options, turn, snapshots, effect_task: None };
         browser.apply_events();
         let deadline = Deadline::of(browser.limit(), "attach");
         browser.configure(deadline).await?;

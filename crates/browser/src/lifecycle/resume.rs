@@ -41,12 +41,15 @@ impl Browser {
             let is_alive = state.ended.is_none();
             state.tab.as_mut().map(|tab| tab.suspend()).filter(|_| is_alive)
         };
+        let effects = self.shared.lock().injected.effects.clone();
+        let effect_task = effects.map(|effects| effects.start(&connection));
         let browser = Browser {
             connection,
             shared: Arc::clone(&self.shared),
             options: self.options.clone(),
             turn: Mutex::new(()),
             snapshots: Arc::clone(&self.snapshots),
+            effect_task,
         };
         browser.apply_events();
         let deadline = Deadline::of(browser.limit(), "attach");
@@ -59,6 +62,7 @@ impl Browser {
             )
             .await?;
         let is_another = browser.configure(deadline).await?;
+        browser.intercept_effects(deadline).await?;
         // All existing pages have been announced by now.
         browser.shared.lock().resuming = false;
         if let Some(target) = wanted {

@@ -31,6 +31,13 @@ impl State {
             (EventKind::RequestPaused(paused), Some(session)) => {
                 self.handle_paused_request(paused, session, reactions);
             }
+            // Paused for the whole browser.
+            (EventKind::RequestPaused(paused), None) => self.handle_paused_effect(paused, reactions),
+            (EventKind::WebSocketCreated(created), _) => {
+                if let Some(effects) = &self.injected.effects {
+                    effects.note_websocket(&created.url);
+                }
+            }
             (EventKind::DragIntercepted(drag), Some(session)) => {
                 if self.tab.as_ref().is_some_and(|tab| tab.owns(session)) {
                     self.drag_data = Some(drag.data.clone());
@@ -61,6 +68,14 @@ impl State {
             }
             (_, None) => {}
         }
+    }
+
+    fn handle_paused_effect(&self, paused: &p::RequestPaused, reactions: &mut Reactions<'_>) {
+        // Nobody decides: it stays paused.
+        let Some(effects) = &self.injected.effects else { return };
+        let mut tabs = self.tab.iter().chain(&self.background);
+        let is_tab = tabs.any(|tab| Some(&tab.target) == paused.frame_id.as_ref());
+        effects.handle(paused, is_tab, reactions);
     }
 
     fn target_changed(&mut self, info: &p::TargetInfo) {

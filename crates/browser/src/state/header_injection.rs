@@ -2,27 +2,12 @@
 
 use super::{State, Tab};
 use crate::{
-    cdp::{Command, Reactions, RequestHeaders, ResponseHeaders, SessionId, protocol as p},
+    cdp::{Reactions, RequestHeaders, ResponseHeaders, SessionId, protocol as p},
     credentials::{BrowsingContextGroup, InjectedEntry},
 };
 use policy::Origin;
-use serde::Serialize;
 
 const AUTHORIZATION: &str = "authorization";
-
-/// It derives no `Debug`: its lines hold secrets.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ContinueRequest<'a> {
-    request_id: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    headers: Option<Vec<p::HeaderLine<'a>>>,
-}
-
-impl Command for ContinueRequest<'_> {
-    const METHOD: &'static str = "Fetch.continueRequest";
-    type Response = p::Nothing;
-}
 
 /// How a paused request continues.
 enum RequestDecision<'a> {
@@ -48,7 +33,10 @@ impl State {
             RequestDecision::Unchanged => None,
             RequestDecision::WithHeaders(lines) => Some(lines),
         };
-        reactions.post(Some(session), &ContinueRequest { request_id, headers });
+        reactions.post(
+            Some(session),
+            &p::ContinueRequest { headers, ..p::ContinueRequest::unchanged(request_id) },
+        );
     }
 
     fn decide_request<'a>(

@@ -2,23 +2,20 @@
 
 use super::connection::SealedConnection;
 use super::decoded_body::{DecodeError, decode_whole};
-use super::deferred::{DeferredNavigations, KeptNavigation, ReleasedNavigation};
+use super::deferred::{DeferredNavigations, KeptRequest, ReleasedNavigation};
 use super::held::{HeldBody, HoldingRoom, discard};
 use super::record::RequestRecord;
 use super::request::is_navigation;
-use crate::{Cleared, EffectGate, EgressOutcome, NavigationTicket, Reason};
-use audit::PermittedEffect;
+use crate::{EgressOutcome, Reason};
+use audit::{Cleared, EffectGate, NavigationTicket, PermittedEffect};
 use bytes::Bytes;
 use hyper::Method;
 use hyper::body::Incoming;
 use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName};
-use policy::{EffectRequest, EffectTransport};
+use policy::{EffectRequest, EffectTransport, effective_method};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
-
-/// Headers by which servers take a request for one of another method.
-const METHOD_OVERRIDES: &[&str] = &["x-http-method-override", "x-method-override", "x-http-method"];
 
 /// A request that was held longer leaves on a connection of its own. Sites close idle ones after seconds, and one that
 /// closes while a request is on its way leaves open whether it arrived.
@@ -85,7 +82,7 @@ impl SealedConnection {
         let holding = self.holding.as_ref()?;
         let request = EffectRequest {
             transport: EffectTransport::Http,
-            method: effective_method(method, headers),
+            method: method_of(method, headers),
             url: url.to_owned(),
             content_type: joined(headers, &CONTENT_TYPE),
             destination: destination(headers),
@@ -130,7 +127,7 @@ impl SealedConnection {
             Decided::Cleared(clearance) => Ok(ClearedRequest { body: held, clearance }),
             Decided::Deferred(ticket) => {
                 let (method, headers) = (method.clone(), headers.clone());
-                holding.deferred.keep(ticket, KeptNavigation { request, method, headers, body: held });
+                holding.deferred.keep(ticket, KeptRequest { request, method, headers, body: held });
                 record.forget();
                 Err(NotCleared)
             }
@@ -192,25 +189,11 @@ impl Holding {
     }
 }
 
-/// The method that the site may act on: the most consequential of those that the request names.
-fn effective_method(method: &Method, headers: &HeaderMap) -> String {
-    let named = METHOD_OVERRIDES.iter().flat_map(|name| headers.get_all(*name)).flat_map(|value| {
-        let text = String::from_utf8_lossy(value.as_bytes()).to_ascii_uppercase();
-        text.split(',').map(|one| one.trim().to_owned()).collect::<Vec<_>>()
-    });
-    let named = named.filter(|method| !method.is_empty());
-    named.fold(method.as_str().to_ascii_uppercase(), |highest, named| {
-        if consequence(&named) > consequence(&highest) { named } else { highest }
-    })
-}
-
-fn consequence(method: &str) -> u8 {
-    match method {
-        "GET" | "HEAD" | "OPTIONS" | "TRACE" => 0,
-        "POST" => 1,
-        "DELETE" => 3,
-        _ => 2,
-    }
+/// The method that the site may act on.
+fn method_of(method: &Method, headers: &HeaderMap) -> String {
+    let lines =
+        headers.iter().map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())));
+    effective_method(method.as_str(), lines)
 }
 
 /// `Sec-Fetch-Dest`. Chromium does not send it over plain HTTP; a navigation there counts as one of its tab.
@@ -223,35 +206,4 @@ fn destination(headers: &HeaderMap) -> String {
 fn joined(headers: &HeaderMap, name: &HeaderName) -> String {
     let values = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes()));
     values.collect::<Vec<_>>().join(", ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use hyper::header::HeaderValue;
-
-    #[test]
-    fn a_header_can_raise_a_method_and_not_lower_it() {
-        for (method, overrides, expected) in [
-            ("GET", &[][..], "GET"),
-            ("get", &[], "GET"),
-            ("POST", &[("x-http-method-override", "DELETE")], "DELETE"),
-            ("POST", &[("x-method-override", "delete")], "DELETE"),
-            ("POST", &[("x-http-method", " Patch ")], "PATCH"),
-            ("POST", &[("x-http-method-override", "GET")], "POST"),
-            ("GET", &[("x-http-method-override", "POST")], "POST"),
-            ("GET", &[("x-http-method-override", "GET"), ("x-http-method", "DELETE")], "DELETE"),
-            ("GET", &[("x-http-method-override", "GET, DELETE")], "DELETE"),
-            ("GET", &[("x-http-method-override", "")], "GET"),
-            ("GET", &[("x-http-method-override", "purge")], "PURGE"),
-            ("DELETE", &[("x-http-method-override", "PUT")], "DELETE"),
-        ] {
-            let mut headers = HeaderMap::new();
-            for (name, value) in overrides {
-                headers.append(*name, HeaderValue::from_static(value));
-            }
-            let method = Method::from_bytes(method.as_bytes()).unwrap();
-            assert_eq!(effective_method(&method, &headers), expected, "{method} {overrides:?}");
-        }
-    }
 }

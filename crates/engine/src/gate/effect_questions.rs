@@ -1,4 +1,4 @@
-//! Asks a person about requests that are held at the proxy, one after the other, and lets them leave or fail.
+//! Asks a person about requests that are held, at the proxy or in the browser, one after the other, and lets them leave or fail.
 
 use super::effect_card;
 use super::question_card::QuestionScreenshot;
@@ -6,9 +6,8 @@ use super::{Gate, PendingAction, Reply};
 use crate::approvals::{ApprovalKind, ApprovedEffect, PendingEffect, question_open};
 use crate::error::Fault;
 use crate::session::{EndFault, HeldEffect, HeldReply, Session};
-use audit::{EffectAuthorization, NavigationReplay};
+use audit::{EffectAuthorization, EffectRefused, NavigationReplay};
 use browser::{BrowserError, CallerId, Outcome, ReplyOptions, TimeLimit};
-use egress::EffectRefused;
 use error_code::ErrorCode;
 use policy::CausingAction;
 use redact::Redacted;
@@ -152,9 +151,13 @@ impl Gate {
                 let permitted = effects.permit(authorization, cause).await?;
                 let replay = permitted.replay();
                 let turn = session.turn().await?;
-                let egress = turn.active.provided.egress();
-                let egress = egress.ok_or_else(|| Fault::new(ErrorCode::Internal, "the proxy is gone"))?;
-                egress.release_navigation(ticket, permitted);
+                // The one that keeps the request takes the permit: the driver or the proxy.
+                if let Some(permitted) = turn.active.link.browser.release_navigation(ticket, permitted) {
+                    let egress = turn.active.provided.egress();
+                    let egress =
+                        egress.ok_or_else(|| Fault::new(ErrorCode::Internal, "the proxy is gone"))?;
+                    egress.release_navigation(ticket, permitted);
+                }
                 Some(replay)
             }
         };
@@ -169,10 +172,11 @@ impl Gate {
                 drop(answer.send(Err(EffectRefused::from(code))));
             }
             HeldReply::Navigation(ticket) => {
-                if let Ok(turn) = session.turn().await
-                    && let Some(egress) = turn.active.provided.egress()
-                {
-                    egress.discard_navigation(ticket);
+                if let Ok(turn) = session.turn().await {
+                    turn.active.link.browser.discard_navigation(ticket);
+                    if let Some(egress) = turn.active.provided.egress() {
+                        egress.discard_navigation(ticket);
+                    }
                 }
             }
         }

@@ -1,8 +1,9 @@
 //! Redeems a grant: consumes it and opens the credentials that it covers.
 
 use super::Logins;
-use super::sealing::SealedLogins;
+use super::sealing::{SealedLogins, granted_site};
 use crate::error::Fault;
+use browser::DecidedSite;
 use error_code::ErrorCode;
 use jiff::Timestamp;
 use policy::{Access, DomainPattern, Endpoint, Name, Scope, WebScheme};
@@ -66,6 +67,22 @@ impl ReleasedCredentials {
     /// The origins whose traffic the egress proxy does not read, by their credentials' `intercept: false`.
     pub fn unintercepted(&self) -> impl Iterator<Item = &Login> {
         self.logins.iter().filter(|login| !login.credential.is_intercepted)
+    }
+
+    /// The same as sites, each with its subdomains if the operator granted them. Requests to them are decided on in the
+    /// browser. Those that the proxy intercepts for another credential are not among them.
+    pub fn sites_decided_in_browser(&self) -> Vec<DecidedSite> {
+        let seal = &self.sealed.seal;
+        let credentials = self.unintercepted().map(|login| &login.credential);
+        let open = credentials.filter(|credential| !seal.intercepts(&credential.origin));
+        let site = |credential: &Credential| {
+            let own = Endpoint::of(credential.origin.as_str())?;
+            let granted = granted_site(&credential.domain, self.hosts());
+            let host = granted.map_or(own.host.as_str(), Host::as_str);
+            let endpoint = Endpoint::new(own.scheme, host, own.port);
+            Some(DecidedSite { endpoint, with_subdomains: granted.is_some() })
+        };
+        open.filter_map(site).collect()
     }
 }
 

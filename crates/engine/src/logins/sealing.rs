@@ -11,7 +11,7 @@ use redact::{Placeholder, SameSite, Secret};
 use std::collections::HashMap;
 use std::sync::Arc;
 use url::Url;
-use vault::{Cookie, Credential, GrantedHost, NamedValue, Value};
+use vault::{Cookie, Credential, GrantedHost, Host, NamedValue, Value};
 
 /// What the browser gets for each login, and what the proxy knows of it.
 pub struct SealedLogins {
@@ -176,10 +176,7 @@ fn sealed_values<'a>(
 
 /// The credential's own origin; the whole site if that is what the operator granted.
 fn scope(credential: &Credential, granted: &[GrantedHost]) -> SealScope {
-    let site = granted.iter().find_map(|granted| match granted {
-        GrantedHost::Site(site) if credential.domain.is_within(site) => Some(site),
-        _ => None,
-    });
+    let site = granted_site(&credential.domain, granted);
     let own = SealScope::Origin(credential.origin.clone());
     let Some(site) = site else { return own };
     // An origin of a credential is always a web address; one that is not stays as narrow as it is.
@@ -189,8 +186,16 @@ fn scope(credential: &Credential, granted: &[GrantedHost]) -> SealScope {
     SealScope::Site { scheme, host_suffix: site.to_string(), port }
 }
 
-pub fn is_site_granted(domain: &vault::Host, granted: &[GrantedHost]) -> bool {
-    granted.iter().any(|granted| matches!(granted, GrantedHost::Site(site) if domain.is_within(site)))
+/// The granted site that a host is of, if a whole site was granted.
+pub fn granted_site<'a>(host: &Host, granted: &'a [GrantedHost]) -> Option<&'a Host> {
+    granted.iter().find_map(|granted| match granted {
+        GrantedHost::Site(site) if host.is_within(site) => Some(site),
+        _ => None,
+    })
+}
+
+pub fn is_site_granted(domain: &Host, granted: &[GrantedHost]) -> bool {
+    granted_site(domain, granted).is_some()
 }
 
 pub fn is_expired(cookie: &Cookie, now: Timestamp) -> bool {

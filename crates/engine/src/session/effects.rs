@@ -1,6 +1,7 @@
 //! Effects of one session: requests of its granted sites that may change something, decided on before they leave.
 //!
-//! The egress proxy calls [`EffectGate::decide`]. What needs no person is permitted or refused here. Other effects are
+//! Whoever holds a request calls [`EffectGate::decide`]: the egress proxy, or the driver for sites that the proxy does not
+//! intercept. What needs no person is permitted or refused here. Other effects are
 //! held: the gate takes them out of the queue, asks, and answers.
 
 use super::lock;
@@ -8,8 +9,10 @@ use crate::approvals::SessionAllowances;
 use crate::error::{Fault, audit_fault};
 use crate::logins::SessionSecrets;
 use crate::record::TypedTextRedactor;
-use audit::{EffectAuthorization, EffectRecordContext, EventSubject, PermittedEffect};
-use egress::{Cleared, EffectDecided, EffectGate, EffectRefused, NavigationTicket};
+use audit::{
+    Cleared, EffectAuthorization, EffectDecided, EffectGate, EffectRecordContext, EffectRefused,
+    EventSubject, NavigationTicket, PermittedEffect,
+};
 use error_code::ErrorCode;
 use policy::{
     Access, Action, CausingAction, Effect, EffectClass, EffectContext, EffectDecision, EffectQuestion,
@@ -17,6 +20,7 @@ use policy::{
 };
 use redact::{Redacted, redacted};
 use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -51,6 +55,7 @@ struct EffectsInner {
     refusal: Mutex<Option<(u32, Fault)>>,
     queue: mpsc::Sender<HeldEffect>,
     held: watch::Sender<HeldCount>,
+    has_undecided_channel: AtomicBool,
 }
 
 /// The latest acting call.
@@ -77,9 +82,9 @@ pub struct HeldEffect {
 
 /// How the answer reaches the request.
 pub enum HeldReply {
-    /// The proxy waits with the request. It is given up when the page gives the request up.
+    /// Whoever holds the request waits. It is given up when the page gives the request up.
     Request(oneshot::Sender<Result<EffectAuthorization, EffectRefused>>),
-    /// The proxy keeps a navigation; the tab goes there again once it is released.
+    /// A navigation is kept; the tab goes there again once it is released.
     Navigation(NavigationTicket),
 }
 
@@ -120,6 +125,7 @@ impl SessionEffects {
             refusal: Mutex::default(),
             queue,
             held: watch::Sender::new(HeldCount::default()),
+            has_undecided_channel: AtomicBool::new(false),
         };
         (SessionEffects(Arc::new(inner)), held)
     }
@@ -140,6 +146,11 @@ impl SessionEffects {
         if let Some(cause) = lock(&self.0.cause).as_mut() {
             cause.ended_at = Some(Instant::now());
         }
+    }
+
+    /// Whether a page may have sent messages to a granted site that nobody decides on.
+    pub fn has_undecided_channel(&self) -> bool {
+        self.0.has_undecided_channel.load(Ordering::Relaxed)
     }
 
     /// Whether an effect waits for an answer.
@@ -284,7 +295,7 @@ impl EffectsInner {
         }
     }
 
-    /// Keeps the reason for the call that is under way. The proxy gets its name.
+    /// Keeps the reason for the call that is under way. The ledger gets its name.
     fn report(&self, cause: Option<&CausingAction>, fault: Fault) -> EffectRefused {
         let refused = EffectRefused::from(&fault.code);
         *lock(&self.refusal) = Some((cause.map_or(0, |cause| cause.number), fault));
@@ -330,6 +341,10 @@ impl EffectGate for SessionEffects {
             Fault::new(code, "a request that this action caused could not be examined, and was not sent")
                 .hint("Do not try another way. Tell the person that this step needs them.");
         self.0.report(self.0.cause().as_deref(), fault);
+    }
+
+    fn note_undecided_channel(&self, _url: &str) {
+        self.0.has_undecided_channel.store(true, Ordering::Relaxed);
     }
 }
 

@@ -1,13 +1,13 @@
 //! Signs a session in: consumes the grant and injects the credentials before the agent can use the browser.
 
 use super::sites::{SessionSites, SiteList};
-use super::{OpenRequest, Registry, Session};
+use super::{OpenRequest, Registry, Session, SessionEffects};
 use crate::approvals::SessionAllowances;
 use crate::error::Fault;
 use crate::error::{audit_fault, explain};
 use crate::logins::{self, LoginRequest, ReleasedCredentials, SessionSecrets, UnreplacedPlaceholder};
 use audit::{Event, EventKind, EventSubject};
-use browser::{Browser, ProbePage, TimeLimit, UninitializedBrowser};
+use browser::{Browser, EffectInterception, EffectLimits, ProbePage, TimeLimit, UninitializedBrowser};
 use egress::Egress;
 use error_code::ErrorCode;
 use jiff::Timestamp;
@@ -47,6 +47,17 @@ impl Session {
     pub fn unintercepted(&self) -> Vec<Redacted> {
         let logins = self.login.iter().flat_map(|released| released.unintercepted());
         logins.map(|login| Redacted::from_safe(&login.credential.domain)).collect()
+    }
+
+    /// What is weaker than usual in this session, in words.
+    pub fn notes(&self) -> Vec<Redacted> {
+        let in_browser = |site| {
+            redacted!(
+                "effects of {} are decided in the browser; a compromised renderer could evade that",
+                site
+            )
+        };
+        self.unintercepted().into_iter().map(in_browser).collect()
     }
 
     /// Where placeholders were sent and not replaced.
@@ -131,8 +142,10 @@ impl Registry {
         egress: Option<&Egress>,
         about: &EventSubject,
         secrets: &SessionSecrets,
+        effects: Option<&SessionEffects>,
     ) -> Result<Browser, Fault> {
-        let injection = logins::injection(released, Timestamp::now())?;
+        let mut injection = logins::injection(released, Timestamp::now())?;
+        injection.effects = effects.and_then(|effects| decided_in_browser(released, effects));
         match egress {
             Some(egress) if released.sealed.is_intercepting => {
                 egress.set_seal(Arc::clone(&released.sealed.seal));
@@ -149,7 +162,11 @@ impl Registry {
         let on_record = async {
             for login in &released.logins {
                 let (id, domain, jti) = (&login.id, &login.credential.domain, released.jti());
-                let form = if login.credential.is_sealed { "sealed" } else { "not sealed" };
+                let form = match &login.credential {
+                    credential if credential.is_sealed => "sealed",
+                    credential if credential.is_intercepted => "not sealed",
+                    _ => "not sealed, effects decided in the browser",
+                };
                 let detail = Redacted::outside_sessions(format!("{id} of {domain} by grant {jti}, {form}"));
                 let event = Event::new(EventKind::CredentialInjected, about.clone()).detail(detail);
                 self.log.append(&event).await.map_err(audit_fault)?;
@@ -225,6 +242,25 @@ fn describe(grant: &ConsumedGrant) -> Redacted {
     let hosts: Vec<String> = grant.hosts().iter().map(ToString::to_string).collect();
     let (jti, operator, hosts) = (grant.jti(), grant.operator(), hosts.join(", "));
     Redacted::outside_sessions(format!("grant {jti} of {operator} for {hosts}"))
+}
+
+/// The part of a session's effects that the driver holds, with the bounds of the proxy.
+fn decided_in_browser(
+    released: &ReleasedCredentials,
+    effects: &SessionEffects,
+) -> Option<EffectInterception> {
+    let sites = released.sites_decided_in_browser();
+    let bounds = egress::Options::default();
+    (!sites.is_empty()).then(|| EffectInterception {
+        gate: Arc::new(effects.clone()),
+        sites,
+        limits: EffectLimits {
+            max_body_bytes: bounds.max_effect_bytes,
+            max_held: bounds.max_held,
+            max_held_bytes: bounds.max_held_bytes,
+            room_timeout: bounds.held_room_timeout,
+        },
+    })
 }
 
 /// The fault of a provider whose traffic does not pass our proxy: the browser would get the secrets themselves.

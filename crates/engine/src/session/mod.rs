@@ -150,9 +150,12 @@ pub struct SessionSummary {
     /// What the session may do on its granted sites without asking: `read`, `write` or `full`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<policy::Access>,
-    /// Granted sites whose traffic the proxy does not read, so that only the browser's own word tells of their effects.
+    /// Granted sites whose traffic the proxy does not read. Their effects are decided on in the browser.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unintercepted: Vec<Redacted>,
+    /// What is weaker than usual in this session, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Redacted>,
     /// Hosts whose logins are in the browser.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub signed_in_to: Vec<Redacted>,
@@ -284,6 +287,7 @@ impl Session {
             paused_for: self.paused_for(),
             access: self.login.as_ref().map(|released| released.access()),
             unintercepted: self.unintercepted(),
+            notes: self.notes(),
             signed_in_to: self.signed_in_to(),
             flags: self.flags(),
         }

@@ -116,7 +116,7 @@ impl Registry {
         if let (Some(effects), Some(egress)) = (&effects, started.provided.egress()) {
             egress.set_effect_gate(Arc::new(effects.clone()));
         }
-        let entered = self.enter(started, login.as_ref(), &secrets, &about).await;
+        let entered = self.enter(started, login.as_ref(), &secrets, &about, effects.as_ref()).await;
         let (active, phases, user_agent) = match entered {
             Ok(entered) => entered,
             // The browser is gone, and no agent has seen it: the operator's grant was not used.
@@ -245,6 +245,7 @@ impl Registry {
         login: Option<&ReleasedCredentials>,
         secrets: &SessionSecrets,
         about: &EventSubject,
+        effects: Option<&SessionEffects>,
     ) -> Result<(SessionBrowser, Vec<Phase>, String), Fault> {
         let LaunchedBrowser { blank, closed, keepalive, mut provided, mut phases, started_at, user_agent } =
             started;
@@ -262,7 +263,8 @@ impl Registry {
                 if is_probed {
                     provided.start_cpu_credit().await?;
                 }
-                let browser = self.inject(blank, released, provided.egress(), about, secrets).await?;
+                let egress = provided.egress();
+                let browser = self.inject(blank, released, egress, about, secrets, effects).await?;
                 if !is_probed {
                     provided.start_cpu_credit().await?;
                 }

@@ -102,7 +102,7 @@ impl Registry {
             return Err(Fault::from(vault::VaultError::GrantRevoked { jti: released.jti().to_owned() }));
         }
         let about = session.event_subject();
-        self.inject(blank, released, egress, &about, &session.secrets).await
+        self.inject(blank, released, egress, &about, &session.secrets, session.effects()).await
     }
 
     /// Restarts a browser that dies while idle.

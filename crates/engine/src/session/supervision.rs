@@ -4,7 +4,7 @@ use super::{Session, lock};
 use crate::approvals::ApprovalId;
 use crate::error::Fault;
 use error_code::ErrorCode;
-use policy::{Facts, Origin, SessionContext, SessionMode};
+use policy::{Endpoint, Facts, Origin, SessionContext, SessionMode};
 use redact::{Redacted, redacted};
 use std::time::{Duration, Instant};
 
@@ -55,14 +55,23 @@ impl Session {
         }
     }
 
-    /// The origins among these facts whose requests the proxy decides on.
+    /// The origins among these facts whose requests are decided on: at the proxy, or in the browser. Messages on WebSockets
+    /// cannot be held in the browser; once a page has opened one, its elements are decided on instead.
     fn intercepted_origins(&self, facts: &Facts) -> Vec<Origin> {
         let Some(released) = &self.login else { return Vec::new() };
         let elements = facts.target.iter().chain(&facts.to).map(|element| element.origin.clone());
         let dialog = facts.dialog.iter().map(|dialog| dialog.origin.clone());
         let page = std::iter::once(Origin::of(&facts.page_url));
         let all = elements.chain(dialog).chain(page);
-        all.filter(|origin| released.sealed.seal.intercepts(origin)).collect()
+        let sites = match &self.effects {
+            Some(effects) if !effects.has_undecided_channel() => released.sites_decided_in_browser(),
+            _ => Vec::new(),
+        };
+        let is_decided = |origin: &Origin| {
+            let in_browser = |endpoint| sites.iter().any(|site| site.contains(&endpoint));
+            released.sealed.seal.intercepts(origin) || Endpoint::of(origin.as_str()).is_some_and(in_browser)
+        };
+        all.filter(is_decided).collect()
     }
 
     pub fn last_location(&self) -> PageLocation {

@@ -1,6 +1,6 @@
 //! Effects: state-changing requests, decided on by what leaves instead of by what a page shows.
 //!
-//! An [`EffectRequest`] is what the egress proxy holds in its hands: method, address and body as the browser sent them.
+//! An [`EffectRequest`] is what the egress proxy or the driver holds: method, address and body as the browser sends them.
 //! It is decoded into an [`Effect`], classified by words in its address, fields, operation and in the label of the
 //! element that was acted on, and decided on by the access that an operator granted.
 
@@ -17,7 +17,9 @@ pub use classify::EffectClass;
 pub use decide::{EffectContext, EffectDecision, EffectPermit};
 pub use pattern::EffectPattern;
 pub use question::EffectQuestion;
-pub use request::{CausingAction, EffectDigest, EffectRequest, EffectTransport, RequestHead};
+pub use request::{
+    CausingAction, EffectDigest, EffectRequest, EffectTransport, RequestHead, effective_method,
+};
 
 /// A request with its body decoded.
 #[derive(Clone, Debug)]

@@ -1,9 +1,12 @@
-//! A request as the proxy holds it, and the agent's action before it.
+//! A request before it leaves, as whoever holds it sees it: the egress proxy or the driver. And the agent's action before it.
 
 use crate::{Action, Facts};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use std::fmt;
+
+/// Headers by which servers take a request for one of another method.
+const METHOD_OVERRIDES: [&str; 3] = ["x-http-method-override", "x-method-override", "x-http-method"];
 
 /// What tells whether a request has to be decided on, before its body is read.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +62,33 @@ impl EffectRequest {
     }
 }
 
+/// The method that a site may act on: the most consequential of those that the request names, in its line and in headers.
+pub fn effective_method<N: AsRef<str>, V: AsRef<str>>(
+    method: &str,
+    headers: impl IntoIterator<Item = (N, V)>,
+) -> String {
+    let overrides = headers
+        .into_iter()
+        .filter(|(name, _)| METHOD_OVERRIDES.iter().any(|known| known.eq_ignore_ascii_case(name.as_ref())));
+    overrides.fold(method.to_ascii_uppercase(), |highest, (_, value)| {
+        let named = value.as_ref().split(',').map(|one| one.trim().to_ascii_uppercase());
+        let named = named.filter(|one| !one.is_empty());
+        named.fold(
+            highest,
+            |highest, one| if consequence(&one) > consequence(&highest) { one } else { highest },
+        )
+    })
+}
+
+fn consequence(method: &str) -> u8 {
+    match method {
+        "GET" | "HEAD" | "OPTIONS" | "TRACE" => 0,
+        "POST" => 1,
+        "DELETE" => 3,
+        _ => 2,
+    }
+}
+
 /// Bodies are content that people typed.
 impl fmt::Debug for EffectRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,4 +131,34 @@ pub struct CausingAction {
     pub facts: Facts,
     /// The action was under way, or had ended only moments before. Later requests are the page's own.
     pub is_recent: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_can_raise_a_method_and_not_lower_it() {
+        for (method, overrides, expected) in [
+            ("GET", &[][..], "GET"),
+            ("get", &[], "GET"),
+            ("POST", &[("x-http-method-override", "DELETE")], "DELETE"),
+            ("POST", &[("X-Method-Override", "delete")], "DELETE"),
+            ("POST", &[("x-http-method", " Patch ")], "PATCH"),
+            ("POST", &[("x-http-method-override", "GET")], "POST"),
+            ("GET", &[("x-http-method-override", "POST")], "POST"),
+            ("GET", &[("x-http-method-override", "GET"), ("x-http-method", "DELETE")], "DELETE"),
+            ("GET", &[("x-http-method-override", "GET, DELETE")], "DELETE"),
+            ("GET", &[("x-http-method-override", "")], "GET"),
+            ("GET", &[("x-http-method-override", "purge")], "PURGE"),
+            ("GET", &[("x-other", "DELETE")], "GET"),
+            ("DELETE", &[("x-http-method-override", "PUT")], "DELETE"),
+        ] {
+            assert_eq!(
+                effective_method(method, overrides.iter().copied()),
+                expected,
+                "{method} {overrides:?}"
+            );
+        }
+    }
 }

@@ -81,6 +81,11 @@ pub fn render_session(json: &Value) -> String {
     row(if title.is_empty() { "page" } else { "" }, &url);
     row("signed in", &describe_login(json));
     row("not sealed", &words(session, "unsealed"));
+    for note in list(session, "notes") {
+        for (index, clause) in note.as_str().unwrap_or_default().split("; ").enumerate() {
+            row(if index == 0 { "note" } else { "" }, clause);
+        }
+    }
     row("left", &if is_open { describe_left(session) } else { String::new() });
     row("started", &describe_time(session, "started_at"));
     row("ended", &describe_time(session, "closed_at"));

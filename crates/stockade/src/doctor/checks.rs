@@ -98,7 +98,9 @@ pub fn sealing(config: &Config, state: &State) -> Check {
     let mut found = format!("not sealed, so the browser holds the secrets: {}", unsealed.join(", "));
     if !unintercepted.is_empty() {
         let ids = unintercepted.join(", ");
-        found.push_str(&format!("; not intercepted, so the browser decides what it sends: {ids}"));
+        found.push_str(&format!(
+            "; effects of these sites are decided in the browser; a compromised renderer could evade that: {ids}"
+        ));
     }
     Check::hint(
         name,

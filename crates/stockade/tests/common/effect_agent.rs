@@ -4,10 +4,10 @@ use super::effect_cases::Step;
 use super::effect_site::{EffectSite, SESSION};
 use super::machine::{PATIENCE, until};
 use super::operator::Operator;
-use super::tls_site::TlsSite;
 use super::{Home, Mcp, Server};
 use engine::approvals::{Approval, Verdict};
 use serde_json::{Value, json};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
@@ -27,11 +27,16 @@ pub const LIMITS: &str = "    max_actions_per_session: 100000
       approvals_per_minute: 60
 ";
 
+/// The only name of a site that the proxy does not intercept. Chromium would not trust its certificate, so it has none.
+pub const NAME_IN_BROWSER: &str = "office.localhost";
+
 pub struct EffectFixture {
     pub site: EffectSite,
     pub server: Server,
     pub home: Home,
-    _tls: TlsSite,
+    pub origin: String,
+    names: Vec<&'static str>,
+    _served: Box<dyn Any + Send + Sync>,
 }
 
 impl EffectFixture {
@@ -49,12 +54,29 @@ impl EffectFixture {
             home.store_credential(&json!({"domain": name, "cookies": [cookie]}));
         }
         let server = home.serve(&[]);
-        EffectFixture { site, server, home, _tls: tls }
+        let (origin, names) = (ORIGIN.to_owned(), NAMES.to_vec());
+        EffectFixture { site, server, home, origin, names, _served: Box::new(tls) }
+    }
+
+    /// With a credential whose site the proxy does not intercept: effects are decided on in the browser.
+    pub fn start_in_browser(site: EffectSite) -> EffectFixture {
+        let plain = site.serve_plain();
+        let name = NAME_IN_BROWSER;
+        let settings = format!("    egress:\n      hosts:\n        {name}: {}\n{LIMITS}", plain.address);
+        let home = Home::new(&settings);
+        let origin = format!("http://{name}");
+        let cookie = json!({"name": "sid", "value": SESSION, "httpOnly": true, "sameSite": "Lax"});
+        home.store_credential(&json!({
+            "domain": name, "origin": origin, "sealed": false, "intercept": false, "cookies": [cookie],
+        }));
+        let server = home.serve(&[]);
+        EffectFixture { site, server, home, origin, names: vec![name], _served: Box::new(plain) }
     }
 
     /// A client with a session that is signed in to all names.
     pub fn agent(&self, access: &str) -> EffectAgent {
-        EffectAgent::open(&self.home, self.home.mcp(), access, &NAMES)
+        let agent = EffectAgent::open(&self.home, self.home.mcp(), access, &self.names);
+        EffectAgent { origin: self.origin.clone(), ..agent }
     }
 
     pub fn operator(&self, verdict: Verdict) -> AnsweringOperator {
@@ -76,6 +98,8 @@ pub fn grant(home: &Home, access: &str, hosts: &[&str]) -> String {
 pub struct EffectAgent {
     pub mcp: Mcp,
     pub session: String,
+    /// Of addresses that are only a path.
+    origin: String,
 }
 
 impl EffectAgent {
@@ -86,14 +110,14 @@ impl EffectAgent {
     pub fn with_grant(mut mcp: Mcp, grant: &str) -> EffectAgent {
         let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
         let session = opened["session_id"].as_str().unwrap().to_owned();
-        EffectAgent { mcp, session }
+        EffectAgent { mcp, session, origin: ORIGIN.to_owned() }
     }
 
     /// One call, with its error as it is.
     pub fn call(&mut self, tool: &str, mut arguments: Value) -> Result<Value, Value> {
         arguments["session_id"] = json!(self.session);
         if let Some(path) = arguments["url"].as_str().filter(|url| url.starts_with('/')) {
-            arguments["url"] = json!(format!("{ORIGIN}{path}"));
+            arguments["url"] = json!(format!("{}{path}", self.origin));
         }
         self.mcp.call(tool, arguments)
     }

@@ -13,6 +13,14 @@
 use super::effect_site::{EffectSite, Received};
 use serde_json::{Value, json};
 
+/// The table of consequential effects.
+pub fn consequential_cases() -> Vec<Case> {
+    Case::parse_all(&[
+        include_str!("../effects/consequential_destroy_pay.cases"),
+        include_str!("../effects/consequential_send_power.cases"),
+    ])
+}
+
 #[derive(Clone, Debug)]
 pub struct Case {
     /// Its place in the table. The page's address has it in place of the name, so that opening it is ordinary.

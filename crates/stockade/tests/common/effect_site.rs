@@ -1,6 +1,7 @@
-//! An honest site over TLS for tests of effects. It serves the pages it was given, answers everything else with success,
+//! An honest site for tests of effects, over TLS or without. It serves the pages it was given, answers everything else with success,
 //! and records each request and each WebSocket message byte for byte.
 
+use super::plain_site::PlainSite;
 use super::tls_site::TlsSite;
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
@@ -77,6 +78,10 @@ impl EffectSite {
 
     pub fn serve(&self, names: &[&str]) -> TlsSite {
         TlsSite::serve(names, Router::new().fallback(answer).with_state(self.clone()))
+    }
+
+    pub fn serve_plain(&self) -> PlainSite {
+        PlainSite::serve(Router::new().fallback(answer).with_state(self.clone()))
     }
 
     pub fn received(&self) -> Vec<Received> {

@@ -20,7 +20,7 @@ const Q = (query, variables, operationName) => J("POST", "/graphql", { operation
 const ready = () => document.body.append("ready");
 // Opens a socket and says when it is open.
 const L = (path, hello) => {
-  const socket = new WebSocket(`wss://${location.host}${path}`);
+  const socket = new WebSocket(`${location.protocol.replace("http", "ws")}//${location.host}${path}`);
   socket.onopen = () => { if (hello) socket.send(hello); ready(); };
   return socket;
 };

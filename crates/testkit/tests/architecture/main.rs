@@ -16,7 +16,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("redact", &["error-code", "redact-derive"]),
     ("policy", &["error-code", "redact"]),
     ("http-client", &[]),
-    ("audit", &["policy", "redact"]),
+    ("audit", &["error-code", "policy", "redact"]),
     ("browser", &["audit", "error-code", "policy", "redact"]),
     ("egress", &["audit", "error-code", "policy", "redact"]),
     ("jail", &["error-code"]),
@@ -173,12 +173,13 @@ fn only_the_jail_is_unsafe() {
 fn only_the_gate_performs_and_only_the_gate_decides() {
     only_in(".perform(", &["crates/engine/src/gate/", "crates/browser/"]);
     only_in(".perform_within(", &["crates/engine/src/gate/", "crates/browser/"]);
-    // Effects are decided on for the proxy, by the session's part of the gate; CPU credit decides on cores.
+    // Effects are decided on for the proxy and the driver, by the session's part of the gate; CPU credit decides on cores.
     let deciders = [
         "crates/engine/src/gate/",
         "crates/engine/src/session/effects.rs",
         "crates/engine/src/provider/sandbox/cpu/",
         "crates/egress/src/intercept/",
+        "crates/browser/src/effects/",
         "crates/policy/",
         "crates/audit/src/",
     ];

@@ -9,11 +9,12 @@ mod passing;
 
 use super::sealed::{AnyBody, Browser, OriginServer, Received, Reply, SealedProxy, TestAuthority};
 use super::sealed::{TestCredential, text};
-use crate::{Cleared, EffectDecided, EffectGate, EffectRefused, EgressOutcome, LedgerEntry, Options};
+use crate::{EgressOutcome, LedgerEntry, Options};
 use audit::{
     ApprovalAuthority, Approver, EffectAuthorization, EffectRecordContext, EventSubject, Key, Log,
     LogOptions, PermittedEffect,
 };
+use audit::{Cleared, EffectDecided, EffectGate, EffectRefused};
 use hyper::{Response, Version};
 use policy::{
     Access, Effect, EffectContext, EffectDecision, EffectRequest, EffectTransport, Policy, RequestHead,

@@ -5,7 +5,7 @@ use super::*;
 use crate::seal::{
     Initiator, RequestKind, WebOrigin, WebScheme, seal_headers, unseal_cookies, unseal_headers, unseal_path,
 };
-use crate::{Cleared, EffectDecided, EffectGate, EffectRefused};
+use audit::{Cleared, EffectDecided, EffectGate, EffectRefused};
 use futures_util::SinkExt as _;
 use policy::{EffectRequest, RequestHead};
 use std::sync::Once;

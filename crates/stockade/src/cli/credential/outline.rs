@@ -63,9 +63,9 @@ pub fn render(id: &CredentialId, outline: &CredentialOutline, places: &[NotedPla
     }
     if !outline.is_intercepted {
         out.push_str(&format!(
-            "{HINT}Not intercepted:{HINT:#} what the browser sends is decided on inside the browser.\n\
-             A page that takes over the browser can evade that. Store it without\n\
-             `intercept: false` if the site allows.\n"
+            "{HINT}Not intercepted:{HINT:#} effects of this site are decided in the browser; a\n\
+             compromised renderer could evade that. Store it without `intercept: false`\n\
+             if the site allows.\n"
         ));
     }
     if !places.is_empty() {

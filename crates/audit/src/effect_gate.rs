@@ -1,6 +1,7 @@
-//! The gate's part in the proxy: requests of intercepted origins that may change something wait for its decision.
+//! The interface of the gate for effects. Two places hold requests before they leave and ask it: the egress proxy, for
+//! the origins that it intercepts, and the driver, for granted origins that it does not.
 
-use audit::PermittedEffect;
+use crate::effect::PermittedEffect;
 use error_code::ErrorCode;
 use policy::{EffectRequest, RequestHead};
 use std::fmt;
@@ -8,10 +9,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Decides on requests of intercepted origins before they leave. The engine implements it, for one session.
+/// Decides on requests of granted origins before they leave. The engine implements it, for one session.
 pub trait EffectGate: fmt::Debug + Send + Sync {
-    /// Whether a request has to be decided on. Cheap; asked for every request of an intercepted origin, and for every
-    /// message that a page sends over a WebSocket.
+    /// Whether a request has to be decided on. Cheap; asked for every request of a granted origin, and for every message
+    /// that a page sends over a WebSocket where those are held.
     fn concerns(&self, head: &RequestHead<'_>) -> bool;
 
     /// Decides, and records the decision. It may take as long as a person needs to answer. Dropping the future withdraws
@@ -19,9 +20,14 @@ pub trait EffectGate: fmt::Debug + Send + Sync {
     fn decide(&self, request: EffectRequest) -> EffectDecided;
 
     /// A concerned request was refused before it could be decided on: a bound was reached, or its body did not arrive
-    /// or cannot be read. It is on the ledger; the gate tells the agent.
+    /// or cannot be read. The gate tells the agent.
     fn refused_undecided(&self, head: &RequestHead<'_>, code: &'static str) {
         let _ = (head, code);
+    }
+
+    /// A page opened a channel to a granted origin whose messages leave without being decided on.
+    fn note_undecided_channel(&self, url: &str) {
+        let _ = url;
     }
 }
 
@@ -34,13 +40,13 @@ pub enum Cleared {
     Read,
     /// Exactly these bytes may leave; the outcome is recorded with it.
     Effect(PermittedEffect),
-    /// A navigation of a tab that waits for an answer. The proxy keeps the request and answers 204, so that the tab keeps
-    /// its page: Chromium lets nobody read a page that is being left. Once it is released, the tab is navigated to the
-    /// same address, and the kept request leaves in place of that navigation.
+    /// A navigation of a tab that waits for an answer. Whoever holds the request keeps it and answers 204, so that the tab
+    /// keeps its page: Chromium lets nobody read a page that is being left. Once it is released, the tab is navigated to
+    /// the same address, and the kept request leaves in place of that navigation.
     Deferred(NavigationTicket),
 }
 
-/// Names a navigation that the proxy keeps.
+/// Names a navigation that is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NavigationTicket(u64);
 
