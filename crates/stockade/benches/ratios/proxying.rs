@@ -55,7 +55,7 @@ pub struct Proxies {
     tinyproxy: Child,
     tinyproxy_port: u16,
     client: TlsConnector,
-    _egresses: Vec<Egress>,
+    egresses: Vec<Egress>,
     _records: [Record; 2],
 }
 
@@ -85,7 +85,7 @@ impl Proxies {
             .with_custom_certificate_verifier(Arc::new(AnyCertificate(ring::default_provider())))
             .with_no_client_auth();
         let client = TlsConnector::from(Arc::new(config));
-        Proxies { site, folder, tinyproxy, tinyproxy_port, client, _egresses: egresses, _records: records }
+        Proxies { site, folder, tinyproxy, tinyproxy_port, client, egresses, _records: records }
     }
 
     pub async fn connect(&self, way: Way) -> SiteConnection {
@@ -117,6 +117,12 @@ impl Proxies {
         });
         join_all(each).await;
         begun.elapsed()
+    }
+
+    /// Connections and intercepted requests that the proxy without a gate has on its ledger.
+    pub fn on_ledger(&self) -> u64 {
+        let ledger = self.egresses[0].ledger();
+        ledger.entries.len() as u64 + ledger.dropped
     }
 
     /// One small request over a connection that is open already.
