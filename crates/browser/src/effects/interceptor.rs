@@ -42,6 +42,7 @@ pub(crate) struct EffectInterceptor {
 }
 
 /// What the task does with one paused request.
+#[expect(clippy::large_enum_variant, reason = "a bounded queue holds few of them")]
 enum Work {
     Decide(PausedEffect),
     /// The request stands in for one that was kept and may leave.

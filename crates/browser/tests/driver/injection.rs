@@ -155,6 +155,7 @@ pub fn everything() -> Injection {
         cookies: vec![cookie("sid", "own.test")],
         storage: vec![storage("http://own.test")],
         headers: vec![header("http://own.test", "X-Key")],
+        effects: None,
     }
 }
 
