@@ -41,6 +41,7 @@ impl Browser {
         &self,
         frame: &str,
         links: bool,
+        shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<Probed, ScriptCallError> {
         let Some((session, world)) = self.script_world(frame, deadline).await? else {
@@ -57,6 +58,7 @@ impl Browser {
             && Some(last.counts) == counts
             && state.is_some()
             && last.snapshot.state == state
+            && last.snapshot.is_enough_for(shows)
         {
             return Ok(Probed::Unchanged(Box::new(last.snapshot)));
         }

@@ -17,10 +17,11 @@ import {
 } from './intrinsics.js';
 import { pageState, startObservingPage } from './page_changes.js';
 import { isTooSmall, paintStateOf } from './paint_state.js';
+import { planReading } from './reading_plan.js';
 import { childFrames, refOf, rememberDescription } from './refs.js';
 import { hasNonEmpty } from './roles.js';
 import { isMaskedText, isSecret } from './secret_fields.js';
-import { encodeSnapshot } from './snapshot_encoding.js';
+import { encodeSnapshot, lastSerial } from './snapshot_encoding.js';
 import { boundText, jsonLength, markCut, normalizeText, preformattedText, truncateUrl, withSlack } from './text.js';
 import { INVISIBLE, isBoxInvisible, isInkInvisible, textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 import { walk } from './tree_walk.js';
@@ -105,7 +106,7 @@ const isCollectionDue = (swept) => {
 
 // Tests pass `sources`, which receives the DOM node of each node.
 /** @param {SnapshotRequest} request @returns {string} */
-export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null }) => {
+export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null, shows = null, completes = null }) => {
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
   startObservingPage();
   setValueExposure(options);
@@ -261,21 +262,40 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   const root = documentElement(document);
-  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true) : { complete: true };
+  const isKnownPlan = completes !== null && completes === deferred?.serial;
+  const plan = isKnownPlan ? deferred?.plan : shows === null || includeHidden || slack ? null : planReading(shows);
+  // Where the parts begin and end that an earlier reading deferred.
+  /** @type {number[]} */
+  const marks = [];
+  /** @type {(part: DeferredPart, depth: number) => void} */
+  const emitPart = ({ role, siblings, counts }, depth) => emit({ d: depth, r: role, p: `${siblings},${counts.lines},${counts.acting}` }, null);
+  const later = plan ? { plan, isMarked: isKnownPlan, meet: isKnownPlan ? () => { marks.push(nodes.length); } : emitPart } : null;
+  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true, later) : { complete: true };
   if (!walked.complete) cutOpenText();
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
-  dropEmptyParagraphs(nodes, sources);
+  dropEmptyParagraphs(nodes, sources, marks);
   // What is unseen now may be about to appear.
   const animating = nodes.some((node) => node.s?.unseen) && endingAnimations().length > 0;
   const about = { left, complete: walked.complete, title, status: responseStatus(), animating, state: pageState() };
-  return sources ? JSON.stringify({ nodes, ...about }) : encodeSnapshot(nodes, about, known, `${prefix} ${links}`);
+  if (sources) return JSON.stringify({ nodes, ...about });
+  const parts = isKnownPlan ? { parts: marks } : {};
+  const encoded = encodeSnapshot(nodes, { ...about, ...parts }, known, `${prefix} ${links}`);
+  deferred = plan && !isKnownPlan ? { serial: lastSerial(), plan } : null;
+  return encoded;
 };
 
+// What the last snapshot left for later.
+/** @type {{ serial: number, plan: ReadingPlan } | null} */
+let deferred = null;
+
 // Invalid markup leaves empty paragraphs.
-/** @param {SnapshotNode[]} nodes @param {(Node | null)[] | null} sources */
-const dropEmptyParagraphs = (nodes, sources) => {
+/** @param {SnapshotNode[]} nodes @param {(Node | null)[] | null} sources @param {number[]} marks positions that are kept up to date */
+const dropEmptyParagraphs = (nodes, sources, marks) => {
   let kept = 0;
-  for (let at = 0; at < nodes.length; at += 1) {
+  let mark = 0;
+  for (let at = 0; at <= nodes.length; at += 1) {
+    for (; mark < marks.length && marks[mark] === at; mark += 1) marks[mark] = kept;
+    if (at === nodes.length) break;
     const node = nodes[at];
     const empty = node.r === 'paragraph' && !node.n && !node.e && !(nodes[at + 1]?.d > node.d);
     if (empty) continue;

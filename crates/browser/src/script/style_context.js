@@ -59,12 +59,13 @@ export class StyleContext {
 
 const contextCache = () => {
   const now = callCache();
-  now.contexts ??= { of: new Map(), root: new StyleContext(null, 0, false, false), byClass: new Map(), special: specialElements() };
+  now.contexts ??= { of: new Map(), root: new StyleContext(null, 0, false, false), byClass: new Map(), special: findSpecialElements() };
   return now.contexts;
 };
 
 // Elements whose style differs for a time: under the pointer, focused, the target of a link, animated.
-const specialElements = () => {
+export const specialElements = () => contextCache().special;
+const findSpecialElements = () => {
   const special = new Set(querySelectorAll(document, ':hover'));
   for (let at = /** @type {Node | null} */ (activeElement(document)); at && isElement(at); at = parentNode(at)) special.add(at);
   const hash = location.hash.slice(1);

@@ -56,9 +56,12 @@ const EFFECT_RULES = [
   [FONT, /^(?:font|font-size)$/],
   [MASK, /^-webkit-text-security$/],
   [BACKGROUND, /^background/],
-  [PLACE | MOVE, /^(?:position|transform|translate|scale|rotate)$|^(?:offset|grid-)/],
-  [PLACE, /^(?:opacity|filter|clip|clip-path|float|top|left|right|bottom|zoom|contain|z-index)$/],
-  [PLACE, /^(?:content-visibility|backface-visibility)$|^(?:-webkit-)?mask|^(?:overflow|inset)/],
+  [PLACE | MOVE, /^(?:transform|translate|scale|rotate|top|left|right|bottom)$|^(?:offset|grid-|inset)/],
+  [PLACE, /^position$/],
+  // A relative position alone moves nothing.
+  [MOVE, /^position$/, /^(?!(?:static|relative|initial|unset)\b)/],
+  [PLACE, /^(?:opacity|filter|clip|clip-path|float|zoom|contain|z-index)$/],
+  [PLACE, /^(?:content-visibility|backface-visibility)$|^(?:-webkit-)?mask|^overflow/],
   [MARGIN | MOVE, /^margin/, NEGATIVE_LENGTH],
   [INDENT, /^text-indent$/, NEGATIVE_LENGTH],
   [SPACING, /^(?:letter|word)-spacing$/, NEGATIVE_LENGTH],
@@ -311,4 +314,17 @@ const markMatches = (selector, effects, rules) => {
     if (!(error instanceof DOMException && error.name === 'SyntaxError')) throw error;
     rules.all = true;
   }
+};
+
+// A selector of all elements that a rule or an attribute may put out of their place in the flow, besides those in
+// `elements`; null if that may be any element.
+/** @param {StyleRules} rules */
+export const movingSelectors = ({ all, effects }) => {
+  if (all || (effects.tag.get('*') ?? 0) & MOVE) return null;
+  const selectors = ['[style]'];
+  for (const [tag, some] of effects.tag) if (some & MOVE) selectors.push(CSS.escape(tag));
+  for (const [name, some] of effects['.']) if (some & MOVE) selectors.push(`.${CSS.escape(name)}`);
+  for (const [name, some] of effects['#']) if (some & MOVE) selectors.push(`#${CSS.escape(name)}`);
+  for (const [name, some] of effects['[']) if (some & MOVE) selectors.push(`[${CSS.escape(name)}]`);
+  return selectors.join(', ');
 };

@@ -10,6 +10,7 @@ import {
   closest, firstElementChild, isElement, isHtml, isText, lastChild, parentNode, previousSibling, querySelectorAll,
 } from './intrinsics.js';
 import { isUncovered } from './occlusion.js';
+import { DeferredPart } from './reading_plan.js';
 import { roleOf } from './roles.js';
 import { contextOf, mayHide } from './style_context.js';
 import { GENERATE, POINTER } from './style_rules.js';
@@ -42,10 +43,11 @@ const isMarkup = (el) =>
  * @param {() => void} breakText
  * @param {boolean} [includeHidden]
  * @param {boolean} [skipsMarkup] whether elements that only mark up text are not visited
+ * @param {DeferredWalk | null} [later] what is not walked, or only marked
  */
-export const walk = (root, visit, text, breakText, includeHidden = false, skipsMarkup = false) => {
+export const walk = (root, visit, text, breakText, includeHidden = false, skipsMarkup = false, later = null) => {
   try {
-    return walkAll(root, visit, text, breakText, includeHidden, skipsMarkup && !includeHidden);
+    return walkAll(root, visit, text, breakText, includeHidden, skipsMarkup && !includeHidden, later);
   } finally {
     setCurrentElement(null);
   }
@@ -58,8 +60,9 @@ export const walk = (root, visit, text, breakText, includeHidden = false, skipsM
  * @param {() => void} breakText
  * @param {boolean} includeHidden
  * @param {boolean} skipsMarkup
+ * @param {DeferredWalk | null} later
  */
-const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
+const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later) => {
   // What the whole page is searched for at first is not part of the walk's time.
   isUncovered(root);
   const started = performance.now();
@@ -79,6 +82,7 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
     const around = /** @type {number} */ (hiddens.pop());
     const drawn = drawns.pop();
     if (node === BREAK) { breakText(); continue; }
+    if (node instanceof DeferredPart) { breakText(); later?.meet(node, depth); continue; }
     visited += 1;
     if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_WALK_MILLISECONDS)) {
       return { visited, complete: false };
@@ -110,7 +114,9 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
     // It only contains text that is its name already.
     if (!includeHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
     /** @type {WalkItem[]} */
-    const children = includeHidden ? allChildren(node) : accessibleChildren(node);
+    let children = includeHidden ? allChildren(node) : accessibleChildren(node);
+    const parts = later && !below.silent && seen === true && hidden === SHOWN ? later.plan.get(node) : undefined;
+    if (parts) children = withParts(children, parts, later?.isMarked === true);
     if (seen === true && !below.silent) {
       const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];
       if (before) children.unshift(before);
@@ -126,4 +132,21 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
     }
   }
   return { visited, complete: true };
+};
+
+// Puts the parts in the place of the children that they stand for, or around them.
+/** @param {WalkItem[]} children @param {DeferredPart[]} parts @param {boolean} isMarked */
+const withParts = (children, parts, isMarked) => {
+  /** @type {WalkItem[]} */
+  const all = [];
+  /** @type {DeferredPart | null} */
+  let inside = null;
+  for (const child of children) {
+    if (inside && child === inside.end) { if (isMarked) all.push(inside); inside = null; }
+    const begun = inside ? undefined : parts.find(({ first }) => first === child);
+    if (begun) { all.push(begun); inside = begun; }
+    if (!inside || isMarked) all.push(child);
+  }
+  if (inside && isMarked) all.push(inside);
+  return all;
 };

@@ -5,7 +5,7 @@
 //! A compromised renderer sends what it likes, so every field is validated.
 
 use super::{
-    node::{MAX_DEPTH, Node, NodeStates},
+    node::{DeferredPart, MAX_DEPTH, Node, NodeStates},
     text_redactor::MAX_LABEL,
 };
 use crate::{
@@ -13,13 +13,15 @@ use crate::{
     text::{TextCutter, cut},
 };
 use serde::Deserialize;
-use std::sync::Arc;
+use std::{ops::Range, sync::Arc};
 
 /// The script sends no more nodes per frame, and counts the rest. A reply with more is rejected.
 /// A node takes 20 times the memory of its shortest line, so the number has a limit of its own.
 pub(crate) const MAX_NODES: usize = 120_000;
 /// The longest ARIA role is `menuitemcheckbox`.
 const MAX_ROLE_BYTES: usize = 32;
+/// The largest count of a part that was not read.
+const MAX_DEFERRED: usize = 1_000_000;
 /// A page with a longer state is read anew each time.
 const MAX_STATE_BYTES: usize = 64 << 10;
 /// Total bytes of names up to which a reply is kept as a baseline. The script has the same limit.
@@ -63,6 +65,9 @@ struct ReplyHeader {
     animating: bool,
     #[serde(default)]
     state: Option<String>,
+    /// Where the parts that an earlier reply deferred begin and end, in turns.
+    #[serde(default)]
+    parts: Vec<usize>,
 }
 
 /// A reply that the next one may be a diff against.
@@ -91,6 +96,12 @@ pub(crate) struct FrameSnapshot {
     /// What the script says about the page besides the nodes: a later reading with another state may differ. None if the
     /// page may change without notice.
     pub state: Option<String>,
+    /// The serial of this reply, if it deferred parts of the page.
+    pub partial: Option<u64>,
+    /// The parts that an earlier reply deferred, as ranges of these nodes.
+    pub parts: Vec<Range<usize>>,
+    /// Bytes of the reply that it was read for; the whole page is enough for any.
+    pub shows: Option<usize>,
     serial: u64,
 }
 
@@ -138,8 +149,21 @@ impl FrameReply {
         nodes.extend_from_slice(&before[..header.from]);
         nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix, text))));
         nodes.extend_from_slice(&before[before.len() - header.to..]);
-        let ReplyHeader { omitted_nodes, complete, title, status, serial, still, animating, state, .. } =
-            header;
+        let ReplyHeader {
+            omitted_nodes,
+            complete,
+            title,
+            status,
+            serial,
+            still,
+            animating,
+            state,
+            parts,
+            ..
+        } = header;
+        let partial = nodes.iter().any(|node: &Arc<Node>| node.deferred.is_some()).then_some(serial);
+        let parts = parts.chunks_exact(2).map(|ends| ends[0].min(nodes.len())..ends[1].min(nodes.len()));
+        let parts = parts.collect();
         Some(FrameSnapshot {
             nodes,
             omitted_nodes,
@@ -149,12 +173,20 @@ impl FrameReply {
             still,
             animating,
             state: state.filter(|state| state.len() <= MAX_STATE_BYTES),
+            partial,
+            parts,
+            shows: None,
             serial,
         })
     }
 }
 
 impl FrameSnapshot {
+    /// Whether it holds all that a reply of this many bytes needs; None needs the whole page.
+    pub fn is_enough_for(&self, shows: Option<usize>) -> bool {
+        self.partial.is_none() || shows.is_some_and(|bytes| self.shows.is_some_and(|read| bytes <= read))
+    }
+
     /// The baseline for the next reply of that script; none if it is too large to keep.
     pub fn baseline(&self, world: Id, links: bool) -> Option<FrameBaseline> {
         let bytes: usize = self.nodes.iter().map(|node| node.name.len()).sum();
@@ -205,11 +237,19 @@ fn parse_node(line: &str, escaped: bool) -> Result<Node, FrameReplyError> {
             "u" => node.href = Some(decode(rest)),
             "f" => node.frame = Some(rest.to_owned()),
             "s" => node.states.set(rest),
+            "p" => node.deferred = parse_deferred_part(rest).map(Box::new),
             // A field of a later version.
             _ => {}
         }
     }
     Ok(node)
+}
+
+fn parse_deferred_part(counts: &str) -> Option<DeferredPart> {
+    let mut counts =
+        counts.split(',').map(|count| count.parse().ok().map(|count: usize| count.min(MAX_DEFERRED)));
+    let mut next = || counts.next().flatten();
+    Some(DeferredPart { siblings: next()?, lines: next()?, actionable: next()? })
 }
 
 impl NodeStates {
@@ -297,7 +337,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_field_of_a_node_is_parsed() {
-        let line = "3\tcheckbox\tMilk ~007e ~d83d~de00!\tee4\tvone\twtwo\tuhttp://a.test/\tfF\tschecked=mixed\tslevel=2\tsexpanded=false\tsdisabled=true\tsnovel=true\tznew";
+        let line = "3\tcheckbox\tMilk ~007e ~d83d~de00!\tee4\tvone\twtwo\tuhttp://a.test/\tfF\tschecked=mixed\tslevel=2\tsexpanded=false\tsdisabled=true\tsnovel=true\tp3,40,5\tznew";
         let snapshot = reply(0, 0, line).unwrap().into_snapshot("", None, &TextCutter::default()).unwrap();
         let states = NodeStates {
             checked: Some("mixed".into()),
@@ -316,6 +356,7 @@ pub(super) mod tests {
             visible_label: Some("two".into()),
             frame: Some("F".into()),
             states,
+            deferred: Some(Box::new(DeferredPart { siblings: 3, lines: 40, actionable: 5 })),
         };
         assert_eq!(*snapshot.nodes[0], node);
     }

@@ -4,6 +4,7 @@ use super::{
     cursor::{Cursor, Span},
     frame_reply::{FrameBaseline, FrameSnapshot},
     node::Page,
+    partial::{Completion, PartSizes},
 };
 use crate::cdp::{Id, SessionId};
 use std::{collections::VecDeque, sync::Arc};
@@ -81,6 +82,17 @@ struct StoredSnapshot {
     bytes: usize,
     url: String,
     page: Arc<Page>,
+    /// If parts of it were filled in after it was shown.
+    filled: Option<PartSizes>,
+}
+
+/// What a cursor opens.
+pub(crate) struct OpenedCursor {
+    pub url: String,
+    pub page: Arc<Page>,
+    pub span: Span,
+    /// Whether positions in this page differ from those in the snapshot of the cursor.
+    pub is_moved: bool,
 }
 
 impl SnapshotStore {
@@ -99,6 +111,7 @@ impl SnapshotStore {
             bytes: page.memory_bytes(),
             url: url.to_owned(),
             page,
+            filled: None,
         });
         while self.stored.len() > MAX_SNAPSHOTS
             || (self.stored.len() > 1
@@ -116,8 +129,8 @@ impl SnapshotStore {
     ) -> Option<CallerBaseline> {
         let is_stored = |serial: &u64| self.stored.iter().any(|stored| stored.serial == *serial);
         let seen = self.caller_baseline.take()?;
-        (seen.caller == *caller && seen.document == *document && seen.folded.iter().all(is_stored))
-            .then_some(seen)
+        let is_known = seen.caller == *caller && seen.document == *document && seen.page.partial.is_none();
+        (is_known && seen.folded.iter().all(is_stored)).then_some(seen)
     }
 
     /// The reply that this script's next reply may be a diff against.
@@ -159,15 +172,47 @@ impl SnapshotStore {
         self.caller_baseline = baseline;
     }
 
-    /// The page of a cursor and its address, if it is still stored and has such a part.
-    pub fn page_of(&self, cursor: &Cursor) -> Option<(String, Arc<Page>)> {
+    /// Whether the reply to this caller is likely to be a delta.
+    pub fn has_caller_baseline(&self, caller: &CallerId, document: &DocumentKey) -> bool {
+        self.caller_baseline.as_ref().is_some_and(|seen| seen.caller == *caller && seen.document == *document)
+    }
+
+    /// The reading that deferred parts of the newest snapshot that has such.
+    pub fn partial_reading(&self) -> Option<u64> {
+        self.stored.iter().rev().find_map(|stored| stored.page.partial)
+    }
+
+    /// Fills in what was deferred. Snapshots whose parts are still missing cannot be opened, and are dropped.
+    pub fn complete(&mut self, with: Option<&Completion<'_>>) {
+        for stored in &mut self.stored {
+            if let Some((page, sizes)) = with.and_then(|with| stored.page.completed(with)) {
+                stored.bytes = page.memory_bytes();
+                stored.page = Arc::new(page);
+                stored.filled = Some(sizes);
+            }
+        }
+        self.stored.retain(|stored| stored.page.partial.is_none());
+        let serial = self.caller_baseline.as_ref().map(|seen| seen.serial);
+        let shown = self.stored.iter().find(|stored| Some(stored.serial) == serial);
+        if let Some(seen) = self.caller_baseline.as_mut().filter(|seen| seen.page.partial.is_some()) {
+            match shown {
+                Some(shown) => seen.page = Arc::clone(&shown.page),
+                None => self.caller_baseline = None,
+            }
+        }
+    }
+
+    /// The page of a cursor, if it is still stored and has such a part.
+    pub fn open(&self, cursor: &Cursor) -> Option<OpenedCursor> {
         let stored = self.stored.iter().find(|stored| stored.serial == cursor.serial)?;
         let nodes = &stored.page.nodes;
-        let exists = match cursor.span {
+        let span = stored.filled.as_ref().map_or(cursor.span, |sizes| sizes.translate(cursor.span));
+        let exists = match span {
             Span::Nodes { first, end } => first < end && end <= nodes.len(),
             Span::Text { node, from } => nodes.get(node).is_some_and(|node| node.is_part_start(from)),
         };
-        exists.then(|| (stored.url.clone(), Arc::clone(&stored.page)))
+        let (url, page, is_moved) = (stored.url.clone(), Arc::clone(&stored.page), stored.filled.is_some());
+        exists.then_some(OpenedCursor { url, page, span, is_moved })
     }
 }
 
@@ -191,7 +236,7 @@ mod tests {
     use super::{super::node::tests::page, *};
 
     fn holds(store: &SnapshotStore, cursor: &str) -> bool {
-        store.page_of(&Cursor::parse(cursor).unwrap()).is_some()
+        store.open(&Cursor::parse(cursor).unwrap()).is_some()
     }
 
     #[test]
