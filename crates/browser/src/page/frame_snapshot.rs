@@ -26,8 +26,8 @@ pub(crate) struct FrameSnapshotRequest<'a> {
     pub known: Option<u64>,
     /// Bytes of the reply that is made of it: what it cannot show may be deferred.
     pub shows: Option<usize>,
-    /// The reading whose deferred parts are marked.
-    pub completes: Option<u64>,
+    /// The readings whose deferred parts are marked in the whole page.
+    pub completes: Option<Vec<u64>>,
 }
 
 impl Browser {

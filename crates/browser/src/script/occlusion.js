@@ -8,13 +8,13 @@ import { drawnParent, isInside, tagOf } from './flat_tree.js';
 import {
   boundingRect, checkVisibility, clientHeight, clientWidth, closest, compareDocumentPosition, documentElement,
   firstElementChild, isElement, matches, naturalWidth, nextElementSibling, parentNode, querySelector,
-  querySelectorAll, scrollHeight, scrollWidth,
+  scrollHeight, scrollWidth,
 } from './intrinsics.js';
 import {
-  backgroundFactsOf, boxFactsOf, containsBox, intersect, isTooSmall, pageScrolling, paintCache, paintStateOf,
+  backgroundFactsOf, boxFactsOf, containsBox, intersect, isRoot, isTooSmall, pageScrolling, paintCache, paintStateOf,
 } from './paint_state.js';
-import { contextOf, mayHide, possibleEffects, specialElements } from './style_context.js';
-import { BACKGROUND, documentRules, MOVE, movingSelectors, PLACE } from './style_rules.js';
+import { contextOf, elementsWithEffect, mayHide, possibleEffects } from './style_context.js';
+import { BACKGROUND, MOVE, PLACE } from './style_rules.js';
 
 // Elements with a background that are considered; of more, the first ones.
 const MAX_PAINTED = 3000;
@@ -26,9 +26,10 @@ const PICTURES = 'img, video, canvas, iframe, object, embed, svg';
 
 const PICTURE_TAGS = new Set(PICTURES.split(', '));
 
-// Calls `take` with each rendered element below `root` that may have a background or be a picture, in document order.
-/** @param {Element} root @param {(el: Element) => boolean} take */
-const forEachPainted = (root, take) => {
+// Calls `take` with each rendered element that may have a background or be a picture, in document order.
+/** @param {(el: Element) => boolean} take */
+const forEachPainted = (take) => {
+  const root = documentElement(document);
   for (let el = /** @type {Element | null} */ (root); el;) {
     const { effects } = contextOf(el);
     if ((effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el))) && !take(el)) return;
@@ -42,61 +43,55 @@ const forEachPainted = (root, take) => {
   }
 };
 
-/** @param {Iterable<Element>} roots @param {(el: Element) => boolean} isWanted */
-const collectBoxes = (roots, isWanted) => {
+/** @param {(take: (el: Element) => boolean) => void} forEach @param {(el: Element) => boolean} isWanted */
+const collectBoxes = (forEach, isWanted) => {
   /** @type {PaintedBoxes} */
   const found = { bands: new Map(), tall: [], all: [] };
-  for (const root of roots) {
-    if (found.all.length >= MAX_PAINTED) break;
-    forEachPainted(root, (el) => {
-      const box = isWanted(el) ? measurePaintedBox(el) : null;
-      if (box) {
-        found.all.push(box);
-        indexBox(box, found);
-      }
-      return found.all.length < MAX_PAINTED;
-    });
+  forEach((el) => {
+    const box = isWanted(el) ? measurePaintedBox(el) : null;
+    if (box) {
+      found.all.push(box);
+      indexBox(box, found);
+    }
+    return found.all.length < MAX_PAINTED;
+  });
+  return found;
+};
+
+const MAX_MOVED_DERIVED = 2000;
+// Calls `take` with each element that may be painted and that a rule or an attribute may have moved, itself or around it.
+/** @param {(el: Element) => boolean} take */
+const forEachMovable = (take) => {
+  const moved = elementsWithEffect(MOVE);
+  if (!moved) { forEachPainted(take); return; }
+  // Most of them are in their place after all. To find that out takes as long as to look at what is painted in them.
+  for (const el of moved) if ((moved.size <= MAX_MOVED_DERIVED || isRoot(el)) && !isDisplaced(el)) moved.delete(el);
+  if (moved.size === 0) return;
+  const painted = elementsWithEffect(BACKGROUND, PICTURES);
+  if (!painted) { forEachPainted(take); return; }
+  /** @type {Map<Node, boolean>} */
+  const known = new Map();
+  for (const el of painted) if (isInAny(el, moved, known) && !take(el)) return;
+};
+
+/** @param {Element} el @param {Set<Node>} roots @param {Map<Node, boolean>} known */
+const isInAny = (el, roots, known) => {
+  /** @type {Node[]} */
+  const chain = [];
+  /** @type {boolean | undefined} */
+  let isIn;
+  for (let at = /** @type {Node | null} */ (el); at && isIn === undefined; at = parentNode(at)) {
+    isIn = known.get(at) ?? (roots.has(at) ? true : undefined);
+    chain.push(at);
   }
-  return found;
-};
-
-const wholeDocument = () => {
-  const root = documentElement(document);
-  return root ? [root] : [];
-};
-
-// Elements that are out of their place in the flow, none inside another. Only what a rule or an attribute may move is looked
-// at.
-const displacedRoots = () => {
-  const moved = movableElements();
-  if (!moved) return wholeDocument();
-  /** @type {Set<Node>} */
-  const roots = new Set();
-  for (const el of moved) if (possibleEffects(el) & MOVE && paintStateOf(el).displaced) roots.add(el);
-  return /** @type {Element[]} */ ([...roots]).filter((el) => !isBelowAny(el, roots));
-};
-
-/** @param {Element} el @param {Set<Node>} roots */
-const isBelowAny = (el, roots) => {
-  for (let at = parentNode(el); at; at = parentNode(at)) if (roots.has(at)) return true;
-  return false;
-};
-
-// null if that may be any element.
-const movableElements = () => {
-  const rules = documentRules();
-  const selectors = movingSelectors(rules);
-  if (!selectors) return null;
-  const found = new Set(querySelectorAll(document, selectors));
-  for (const el of specialElements()) found.add(el);
-  for (const [el, { effects }] of rules.elements) if (effects & MOVE) found.add(el);
-  return found;
+  for (const at of chain) known.set(at, isIn ?? false);
+  return isIn ?? false;
 };
 
 // Boxes with a background, indexed by horizontal bands of the page.
 const paintedBoxes = () => {
   const now = paintCache();
-  now.painted ??= collectBoxes(wholeDocument(), () => true);
+  now.painted ??= collectBoxes(forEachPainted, () => true);
   return now.painted;
 };
 
@@ -105,7 +100,7 @@ const covers = () => {
   const now = paintCache();
   if (now.covers === null) {
     now.covers = { bands: new Map(), tall: [], all: [] };
-    now.covers = collectBoxes(displacedRoots(), (el) => (PICTURE_TAGS.has(tagOf(el)) || !backgroundFactsOf(el, contextOf(el)).isClear) && paintStateOf(el).displaced && measurePaintedBox(el)?.cover === 1);
+    now.covers = collectBoxes(forEachMovable, (el) => (PICTURE_TAGS.has(tagOf(el)) || !backgroundFactsOf(el, contextOf(el)).isClear) && paintStateOf(el).displaced && measurePaintedBox(el)?.cover === 1);
   }
   return now.covers;
 };

@@ -6,10 +6,10 @@
 
 import { ownership } from './aria_owns.js';
 import { INLINE_TAGS, NEVER_RENDERED } from './element_visibility.js';
-import { attribute, closedRoots, countElements, shadowRootsSeen, tagOf } from './flat_tree.js';
+import { attribute, countElements, shadowRootOf, shadowRootsSeen, tagOf } from './flat_tree.js';
 import {
   characterData, checkVisibility, collectionLength, descendants, documentElement, firstChild, firstElementChild,
-  getElementsByTagName, isElement, isText, nextSibling, openShadowRoot, querySelector, textContent,
+  getElementsByTagName, isElement, isText, nextSibling, querySelector, textContent,
 } from './intrinsics.js';
 import { roleOf } from './roles.js';
 
@@ -17,9 +17,11 @@ import { roleOf } from './roles.js';
 const MIN_ELEMENTS = 600;
 // Read in proportion to what the reply can hold.
 const GENEROSITY = 1.5;
-// Estimated bytes of an element besides its text.
-const ELEMENT_BYTES = 6;
-const LINE_BYTES = 20;
+// Estimated bytes of an element besides its text, by where it is: most of what is in a row has a line of its own.
+/** @type {Record<string, number>} */
+const ELEMENT_BYTES = { tr: 20, li: 12, dl: 12, ul: 12, ol: 12 };
+const OTHER_ELEMENT_BYTES = 6;
+const LINE_BYTES = 40;
 // As in the layout of replies.
 const SHARES_PER_BUDGET = 8;
 const MIN_RUN = 8;
@@ -33,7 +35,7 @@ const BOILERPLATE = new Set(['navigation', 'contentinfo', 'complementary']);
 // Elements that may be read in part: they are neither named by their content nor drawn as a whole.
 const DIVISIBLE_TAGS = new Set(
   ('article aside blockquote body center dd div dl fieldset figure footer form header html li main nav ol section table ' +
-   'tbody tfoot thead tr ul').split(' '),
+   'tbody td tfoot thead tr ul').split(' '),
 );
 const INDIVISIBLE_ROLES = /button|cell|checkbox|header|heading|link|menu|option|radio|switch|tab|term|tooltip|tree/;
 // How many lines a tag mostly has in a reply; what it contains is counted by itself.
@@ -65,12 +67,12 @@ const MANY_ELEMENTS = 2000;
 const sizeOf = (el) => {
   if (NEVER_RENDERED.has(tagOf(el)) || !checkVisibility(el)) return 0;
   const elements = firstElementChild(el) === null ? 0 : collectionLength(descendants(el, '*'));
-  return LINE_BYTES + elements * ELEMENT_BYTES + (elements < MANY_ELEMENTS ? textContent(el).length : 0);
+  return LINE_BYTES + elements * (ELEMENT_BYTES[tagOf(el)] ?? OTHER_ELEMENT_BYTES) + (elements < MANY_ELEMENTS ? (textContent(el) ?? '').length : 0);
 };
 
 /** @param {Element} el */
 const isDivisible = (el) => {
-  if (!DIVISIBLE_TAGS.has(tagOf(el)) || openShadowRoot(el) !== null || closedRoots.has(el)) return false;
+  if (!DIVISIBLE_TAGS.has(tagOf(el)) || shadowRootOf(el) !== null) return false;
   const role = attribute(el, 'role');
   return (role === null || !INDIVISIBLE_ROLES.test(role)) && attribute(el, 'contenteditable') === null;
 };
@@ -128,6 +130,9 @@ const nextSubgroup = ({ items, next, end, kind, taken }, share) => {
     }
     return size > share ? { end: at, kind: SECTION } : null;
   }
+  // The content of a large element without a role is in the place of the element.
+  const { el } = items[next];
+  if (el && itemSize(items[next]) > share && isDivisible(el) && !roleOf(el)) return null;
   let at = next;
   while (at < end && items[at].tag === items[next].tag) at += 1;
   return at - next >= MIN_RUN ? { end: at, kind: RUN } : null;
@@ -167,7 +172,7 @@ export const planReading = (bytes) => {
     const size = itemSize(item);
     group.next += 1;
     group.taken += 1;
-    if (size <= share || !item.el || !isDivisible(item.el)) { left -= size; continue; }
+    if (size <= share || !item.el || !isDivisible(item.el)) { left -= Math.min(size, share); continue; }
     left -= LINE_BYTES;
     const role = roleOf(item.el);
     const items = itemsOf(item.el);
@@ -227,3 +232,45 @@ const countIn = (el) => {
   for (const tag of ACTING_TAGS) sum.acting += collectionLength(descendants(el, tag));
   return sum;
 };
+
+// Plans of the last readings, by the serials of their replies. The driver keeps as many snapshots.
+const MAX_PLANS = 4;
+/** @type {Map<number, ReadingPlan>} */
+const plans = new Map();
+/** @param {number} serial @param {ReadingPlan} plan */
+export const rememberPlan = (serial, plan) => {
+  plans.set(serial, plan);
+  if (plans.size > MAX_PLANS) plans.delete(plans.keys().next().value ?? 0);
+};
+
+// Where a whole reading has the parts that earlier ones deferred.
+export class DeferredMarks {
+  // In the order of their positions.
+  /** @type {{ serial: number, at: number }[]} */
+  all = [];
+  /** @type {Map<DeferredPart, number>} */
+  #serials = new Map();
+
+  /** @param {number[]} serials */
+  constructor(serials) {
+    this.serials = serials.filter((serial) => plans.has(serial));
+    /** @type {ReadingPlan} */
+    this.plan = new Map();
+    for (const serial of this.serials) {
+      for (const [parent, parts] of plans.get(serial) ?? []) {
+        this.plan.set(parent, [...(this.plan.get(parent) ?? []), ...parts]);
+        for (const part of parts) this.#serials.set(part, serial);
+      }
+      // They are completed once.
+      plans.delete(serial);
+    }
+  }
+
+  /** @param {DeferredPart} part @param {number} at */
+  add(part, at) { this.all.push({ serial: this.#serials.get(part) ?? 0, at }); }
+
+  // Begins and ends in turns, by serial.
+  parts() {
+    return this.serials.map((serial) => [serial, this.all.filter((mark) => mark.serial === serial).map(({ at }) => at)]);
+  }
+}

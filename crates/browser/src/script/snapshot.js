@@ -17,7 +17,7 @@ import {
 } from './intrinsics.js';
 import { pageState, startObservingPage } from './page_changes.js';
 import { isTooSmall, paintStateOf } from './paint_state.js';
-import { planReading } from './reading_plan.js';
+import { DeferredMarks, planReading, rememberPlan } from './reading_plan.js';
 import { childFrames, refOf, rememberDescription } from './refs.js';
 import { hasNonEmpty } from './roles.js';
 import { isMaskedText, isSecret } from './secret_fields.js';
@@ -262,42 +262,39 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   const root = documentElement(document);
-  const isKnownPlan = completes !== null && completes === deferred?.serial;
-  const plan = isKnownPlan ? deferred?.plan : shows === null || includeHidden || slack ? null : planReading(shows);
-  // Where the parts begin and end that an earlier reading deferred.
-  /** @type {number[]} */
-  const marks = [];
+  const plan = completes || shows === null || includeHidden || slack ? null : planReading(shows);
   /** @type {(part: DeferredPart, depth: number) => void} */
   const emitPart = ({ role, siblings, counts }, depth) => emit({ d: depth, r: role, p: `${siblings},${counts.lines},${counts.acting}` }, null);
-  const later = plan ? { plan, isMarked: isKnownPlan, meet: isKnownPlan ? () => { marks.push(nodes.length); } : emitPart } : null;
+  // Where the parts begin and end that earlier readings deferred.
+  const marks = completes ? new DeferredMarks(completes) : null;
+  /** @type {(part: DeferredPart, depth: number) => void} */
+  const meet = (part, depth) => { if (marks) marks.add(part, nodes.length); else emitPart(part, depth); };
+  const expected = marks?.plan ?? plan;
+  const later = expected ? { plan: expected, isMarked: marks !== null, meet } : null;
   const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true, later) : { complete: true };
   if (!walked.complete) cutOpenText();
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
-  dropEmptyParagraphs(nodes, sources, marks);
+  dropEmptyParagraphs(nodes, sources, marks?.all ?? []);
   // What is unseen now may be about to appear.
   const animating = nodes.some((node) => node.s?.unseen) && endingAnimations().length > 0;
   const about = { left, complete: walked.complete, title, status: responseStatus(), animating, state: pageState() };
   if (sources) return JSON.stringify({ nodes, ...about });
-  const parts = isKnownPlan ? { parts: marks } : {};
+  const parts = marks ? { parts: marks.parts() } : {};
   const encoded = encodeSnapshot(nodes, { ...about, ...parts }, known, `${prefix} ${links}`);
-  deferred = plan && !isKnownPlan ? { serial: lastSerial(), plan } : null;
+  if (plan) rememberPlan(lastSerial(), plan);
   return encoded;
 };
 
-// What the last snapshot left for later.
-/** @type {{ serial: number, plan: ReadingPlan } | null} */
-let deferred = null;
-
 // Invalid markup leaves empty paragraphs.
-/** @param {SnapshotNode[]} nodes @param {(Node | null)[] | null} sources @param {number[]} marks positions that are kept up to date */
+/** @param {SnapshotNode[]} nodes @param {(Node | null)[] | null} sources @param {{ at: number }[]} marks positions that are kept up to date */
 const dropEmptyParagraphs = (nodes, sources, marks) => {
   let kept = 0;
   let mark = 0;
   for (let at = 0; at <= nodes.length; at += 1) {
-    for (; mark < marks.length && marks[mark] === at; mark += 1) marks[mark] = kept;
+    for (; mark < marks.length && marks[mark].at === at; mark += 1) marks[mark].at = kept;
     if (at === nodes.length) break;
     const node = nodes[at];
-    const empty = node.r === 'paragraph' && !node.n && !node.e && !(nodes[at + 1]?.d > node.d);
+    const empty = node.r === 'paragraph' && !node.n && !node.e && !node.p && !(nodes[at + 1]?.d > node.d);
     if (empty) continue;
     nodes[kept] = node;
     if (sources) sources[kept] = sources[at];

@@ -11,7 +11,7 @@ import {
   activeElement, attributeNames, documentElementById, effectTarget, getAttribute, isElement, isHtml, matches, parentNode,
   querySelectorAll, runningAnimations, styleOfHtml, styleOfMath, styleOfSvg,
 } from './intrinsics.js';
-import { declaredEffects, documentRules, EVERYTHING, HIDE, VARY } from './style_rules.js';
+import { declaredEffects, documentRules, EVERYTHING, HIDE, selectorsOfEffect, VARY } from './style_rules.js';
 
 const MAX_ANIMATIONS = 200;
 
@@ -64,7 +64,6 @@ const contextCache = () => {
 };
 
 // Elements whose style differs for a time: under the pointer, focused, the target of a link, animated.
-export const specialElements = () => contextCache().special;
 const findSpecialElements = () => {
   const special = new Set(querySelectorAll(document, ':hover'));
   for (let at = /** @type {Node | null} */ (activeElement(document)); at && isElement(at); at = parentNode(at)) special.add(at);
@@ -250,6 +249,27 @@ const effectsOf = (el, rules) => {
 const inlineEffects = (el) => {
   const style = isHtml(el) ? styleOfHtml(el) : el instanceof SVGElement ? styleOfSvg(el) : el instanceof MathMLElement ? styleOfMath(el) : null;
   return style ? declaredEffects(style.cssText) : 0;
+};
+
+// With more class names than this, all elements with a class are looked at.
+const MAX_CLASS_SELECTORS = 80;
+// Elements on which a rule or an attribute may have an effect, and those of a selector. Found without deriving contexts, so there
+// are some more; null if every element may be one.
+/** @param {number} wanted @param {string} also @returns {Set<Element> | null} */
+export const elementsWithEffect = (wanted, also = '') => {
+  const rules = documentRules();
+  const selectors = selectorsOfEffect(rules, wanted);
+  if (selectors === null) return null;
+  const found = new Set(contextCache().special);
+  const classes = [];
+  for (const [name, effects] of rules.effects['.']) if (effects & wanted) classes.push(`.${CSS.escape(name)}`);
+  if (classes.length <= MAX_CLASS_SELECTORS) selectors.push(...classes);
+  else for (const el of querySelectorAll(document, '[class]')) if (classFacts(el, rules).effects & wanted) found.add(el);
+  if (also) selectors.push(also);
+  if (selectors.length) for (const el of querySelectorAll(document, selectors.join(', '))) found.add(el);
+  for (const el of querySelectorAll(document, '[style]')) if (inlineEffects(el) & wanted) found.add(el);
+  for (const [el, { effects }] of rules.elements) if (effects & wanted) found.add(el);
+  return found;
 };
 
 // The effects that rules or attributes may have on an element.

@@ -316,15 +316,13 @@ const markMatches = (selector, effects, rules) => {
   }
 };
 
-// A selector of all elements that a rule or an attribute may put out of their place in the flow, besides those in
-// `elements`; null if that may be any element.
-/** @param {StyleRules} rules */
-export const movingSelectors = ({ all, effects }) => {
-  if (all || (effects.tag.get('*') ?? 0) & MOVE) return null;
-  const selectors = ['[style]'];
-  for (const [tag, some] of effects.tag) if (some & MOVE) selectors.push(CSS.escape(tag));
-  for (const [name, some] of effects['.']) if (some & MOVE) selectors.push(`.${CSS.escape(name)}`);
-  for (const [name, some] of effects['#']) if (some & MOVE) selectors.push(`#${CSS.escape(name)}`);
-  for (const [name, some] of effects['[']) if (some & MOVE) selectors.push(`[${CSS.escape(name)}]`);
-  return selectors.join(', ');
+// Selectors of elements on which a rule may have an effect by their tag, id or an attribute; null if that may be any element.
+/** @param {StyleRules} rules @param {number} wanted */
+export const selectorsOfEffect = ({ all, effects }, wanted) => {
+  if (all || (effects.tag.get('*') ?? 0) & wanted) return null;
+  const selectors = [];
+  for (const [tag, some] of effects.tag) if (some & wanted) selectors.push(CSS.escape(tag));
+  for (const [name, some] of effects['#']) if (some & wanted) selectors.push(`#${CSS.escape(name)}`);
+  for (const [name, some] of effects['[']) if (some & wanted) selectors.push(`[${CSS.escape(name)}]`);
+  return selectors;
 };

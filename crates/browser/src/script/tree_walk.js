@@ -66,7 +66,7 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
   // What the whole page is searched for at first is not part of the walk's time.
   isUncovered(root);
   const started = performance.now();
-  /** @type {(WalkItem | null)[]} */
+  /** @type {(WalkItem | DeferredPart | null)[]} */
   const nodes = modalDialogs() ?? [root];
   const depths = nodes.map(() => 0);
   const silents = nodes.map(() => false);
@@ -76,7 +76,7 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
   const BREAK = null;
   let visited = 0;
   while (nodes.length) {
-    const node = /** @type {WalkItem | null} */ (nodes.pop());
+    const node = /** @type {WalkItem | DeferredPart | null} */ (nodes.pop());
     const depth = /** @type {number} */ (depths.pop());
     const silent = /** @type {boolean} */ (silents.pop());
     const around = /** @type {number} */ (hiddens.pop());
@@ -114,39 +114,41 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
     // It only contains text that is its name already.
     if (!includeHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
     /** @type {WalkItem[]} */
-    let children = includeHidden ? allChildren(node) : accessibleChildren(node);
+    const children = includeHidden ? allChildren(node) : accessibleChildren(node);
     const parts = later && !below.silent && seen === true && hidden === SHOWN ? later.plan.get(node) : undefined;
-    if (parts) children = withParts(children, parts, later?.isMarked === true);
     if (seen === true && !below.silent) {
       const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];
       if (before) children.unshift(before);
       if (after) children.push(after);
     }
     const draws = seen === true && PLAIN_TAGS.has(tagOf(node)) && isHtml(node) && !mayHide(node) && ownership().ownerOf.size === 0;
-    for (let i = children.length - 1; i >= 0; i -= 1) {
-      nodes.push(children[i]);
+    const items = parts ? withParts(children, parts, later?.isMarked === true) : children;
+    for (let i = items.length - 1; i >= 0; i -= 1) {
+      const item = items[i];
+      nodes.push(item);
       drawns.push(draws);
       depths.push(below.depth);
-      silents.push(seen === 'inside' && hidden !== REVEALED && isInnerElement(children[i]) ? silent : below.silent);
-      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : includeHidden && isCollapsed(node, children[i]) ? REVEALED : hidden);
+      const isInner = seen === 'inside' && !(item instanceof DeferredPart) && isInnerElement(item);
+      silents.push(isInner && hidden !== REVEALED ? silent : below.silent);
+      hiddens.push(isInner ? around : includeHidden && !(item instanceof DeferredPart) && isCollapsed(node, item) ? REVEALED : hidden);
     }
   }
   return { visited, complete: true };
 };
 
-// Puts the parts in the place of the children that they stand for, or around them.
+// Puts the parts in the place of the children that they stand for, or around them. Those around them may overlap.
 /** @param {WalkItem[]} children @param {DeferredPart[]} parts @param {boolean} isMarked */
 const withParts = (children, parts, isMarked) => {
-  /** @type {WalkItem[]} */
+  /** @type {(WalkItem | DeferredPart)[]} */
   const all = [];
-  /** @type {DeferredPart | null} */
-  let inside = null;
+  /** @type {DeferredPart[]} */
+  let open = [];
   for (const child of children) {
-    if (inside && child === inside.end) { if (isMarked) all.push(inside); inside = null; }
-    const begun = inside ? undefined : parts.find(({ first }) => first === child);
-    if (begun) { all.push(begun); inside = begun; }
-    if (!inside || isMarked) all.push(child);
+    if (isMarked) for (const part of open) if (part.end === child) all.push(part);
+    open = open.filter((part) => part.end !== child);
+    for (const part of parts) if (part.first === child) { all.push(part); open.push(part); }
+    if (open.length === 0 || isMarked) all.push(child);
   }
-  if (inside && isMarked) all.push(inside);
+  if (isMarked) all.push(...open);
   return all;
 };

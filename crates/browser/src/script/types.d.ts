@@ -99,7 +99,7 @@ interface Scroller { el: Element; outer: Scroller | null; clip: Box | null; rect
 /** `exclude` is the control being named; `referenced`: reached by aria-labelledby; `whole`: from a hidden root. */
 interface ContentOptions { exclude: Element | null; referenced: boolean; whole: boolean }
 
-type WalkItem = Node | string | GeneratedContent | DeferredPart;
+type WalkItem = Node | string | GeneratedContent;
 interface WalkBelow { depth: number; silent: boolean }
 type WalkVisitor = (el: Element, role: string, depth: number, silent: boolean, hidden: number) => WalkBelow | null;
 type WalkText = (node: WalkItem, depth: number, hidden: number) => void;
@@ -119,8 +119,8 @@ interface SnapshotRequest {
   known?: number | null;
   /** Bytes of the reply that is made of it: what it cannot show may be deferred. */
   shows?: number | null;
-  /** The serial of the reply whose deferred parts are to be marked. */
-  completes?: number | null;
+  /** The serials of the replies whose deferred parts are to be marked. */
+  completes?: number[] | null;
   /** Tests only: receives the DOM node of each snapshot node. */
   sources?: (Node | null)[] | null;
 }

@@ -6,6 +6,7 @@
 
 use super::{
     node::{DeferredPart, MAX_DEPTH, Node, NodeStates},
+    partial::DeferredRanges,
     text_redactor::MAX_LABEL,
 };
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
     text::{TextCutter, cut},
 };
 use serde::Deserialize;
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 /// The script sends no more nodes per frame, and counts the rest. A reply with more is rejected.
 /// A node takes 20 times the memory of its shortest line, so the number has a limit of its own.
@@ -65,9 +66,9 @@ struct ReplyHeader {
     animating: bool,
     #[serde(default)]
     state: Option<String>,
-    /// Where the parts that an earlier reply deferred begin and end, in turns.
+    /// Where the parts that earlier replies deferred begin and end, in turns, by the serials of those replies.
     #[serde(default)]
-    parts: Vec<usize>,
+    parts: Option<Vec<(u64, Vec<usize>)>>,
 }
 
 /// A reply that the next one may be a diff against.
@@ -98,8 +99,8 @@ pub(crate) struct FrameSnapshot {
     pub state: Option<String>,
     /// The serial of this reply, if it deferred parts of the page.
     pub partial: Option<u64>,
-    /// The parts that an earlier reply deferred, as ranges of these nodes.
-    pub parts: Vec<Range<usize>>,
+    /// The parts that earlier replies deferred, as ranges of these nodes; None if the script was not asked for them.
+    pub parts: Option<Vec<DeferredRanges>>,
     /// Bytes of the reply that it was read for; the whole page is enough for any.
     pub shows: Option<usize>,
     serial: u64,
@@ -162,8 +163,12 @@ impl FrameReply {
             ..
         } = header;
         let partial = nodes.iter().any(|node: &Arc<Node>| node.deferred.is_some()).then_some(serial);
-        let parts = parts.chunks_exact(2).map(|ends| ends[0].min(nodes.len())..ends[1].min(nodes.len()));
-        let parts = parts.collect();
+        let ranges = |(reading, ends): (u64, Vec<usize>)| {
+            let end = nodes.len();
+            let parts = ends.chunks_exact(2).map(|ends| ends[0].min(end)..ends[1].min(end)).collect();
+            DeferredRanges { reading, parts }
+        };
+        let parts = parts.map(|parts| parts.into_iter().map(ranges).collect());
         Some(FrameSnapshot {
             nodes,
             omitted_nodes,

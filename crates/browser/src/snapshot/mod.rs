@@ -29,7 +29,6 @@ pub use store::CallerId;
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES};
 pub(crate) use node::{Page, merge_frames};
-pub(crate) use partial::Completion;
 pub(crate) use search::SearchQuery;
 pub(crate) use store::{
     CallerBaseline, DocumentKey, OpenedCursor, RenderCounts, SettledPage, SnapshotStore, UnchangedPage,

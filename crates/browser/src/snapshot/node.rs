@@ -1,9 +1,9 @@
 //! Nodes of a page, and the merge of its frames into one list.
 
-use super::frame_reply::FrameSnapshot;
+use super::{frame_reply::FrameSnapshot, partial::DeferredRanges};
 use redact::RedactedFields;
 use serde::Serialize;
-use std::{collections::HashMap, ops::Range, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 /// Deeper nodes are rendered at this depth, which bounds the nesting for readers.
 pub(super) const MAX_DEPTH: usize = 64;
@@ -101,8 +101,8 @@ pub(crate) struct Page {
     pub animating: bool,
     /// The serial of the script's reply, if it deferred parts of the page.
     pub partial: Option<u64>,
-    /// The parts that an earlier reading deferred, as ranges of these nodes.
-    pub parts: Vec<Range<usize>>,
+    /// The parts that earlier readings deferred; None if they were not looked for.
+    pub parts: Option<Vec<DeferredRanges>>,
 }
 
 impl Page {

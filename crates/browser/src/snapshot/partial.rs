@@ -6,12 +6,12 @@ use super::{
 };
 use std::{ops::Range, sync::Arc};
 
-/// A later reading of the same document, with the places of the parts that an earlier one deferred.
-pub(crate) struct Completion<'a> {
+/// Where a later reading of the same document has the parts that an earlier one deferred.
+#[derive(Clone, Debug)]
+pub(crate) struct DeferredRanges {
     /// The serial of the script's reply that deferred them.
     pub reading: u64,
-    pub nodes: &'a [Arc<Node>],
-    pub parts: &'a [Range<usize>],
+    pub parts: Vec<Range<usize>>,
 }
 
 /// Where the nodes of a partial page are in the completed one: the index of each part in the former, and its size in the
@@ -38,24 +38,29 @@ impl PartSizes {
 impl Page {
     /// The page with the parts that were deferred; what was read is as it was. None if they were deferred by another
     /// reading, or cannot be told apart.
-    pub(super) fn completed(&self, with: &Completion<'_>) -> Option<(Page, PartSizes)> {
+    pub(super) fn completed(
+        &self,
+        later: &[Arc<Node>],
+        ranges: &[DeferredRanges],
+    ) -> Option<(Page, PartSizes)> {
+        let ranges = ranges.iter().find(|ranges| self.partial == Some(ranges.reading))?;
         let deferred = self.nodes.iter().filter(|node| node.deferred.is_some()).count();
-        if self.partial != Some(with.reading) || deferred != with.parts.len() {
+        if deferred != ranges.parts.len() {
             return None;
         }
-        let mut nodes = Vec::with_capacity(with.nodes.len());
+        let mut nodes = Vec::with_capacity(later.len());
         let mut sizes = Vec::with_capacity(deferred);
-        let mut parts = with.parts.iter();
+        let mut parts = ranges.parts.iter();
         for (at, node) in self.nodes.iter().enumerate() {
             if node.deferred.is_none() {
                 nodes.push(Arc::clone(node));
                 continue;
             }
-            let part = with.nodes.get(parts.next()?.clone())?;
+            let part = later.get(parts.next()?.clone())?;
             sizes.push((at, part.len()));
             nodes.extend_from_slice(part);
         }
-        let page = Page { nodes, partial: None, title: self.title.clone(), parts: Vec::new(), ..*self };
+        let page = Page { nodes, partial: None, title: self.title.clone(), parts: None, ..*self };
         Some((page, PartSizes(sizes)))
     }
 }
@@ -75,7 +80,7 @@ mod tests {
     }
 
     fn complete(later: &Page, parts: &[Range<usize>]) -> Option<(Page, PartSizes)> {
-        partial().completed(&Completion { reading: 5, nodes: &later.nodes, parts })
+        partial().completed(&later.nodes, &[DeferredRanges { reading: 5, parts: parts.to_vec() }])
     }
 
     #[test]
@@ -107,7 +112,7 @@ mod tests {
         let later = page("0 main\n1 row 1");
         assert!(complete(&later, &[1..2]).is_none());
         assert!(complete(&later, &[1..2, 2..9]).is_none());
-        let (nodes, parts) = (&later.nodes[..], &[0..1, 1..2][..]);
-        assert!(partial().completed(&Completion { reading: 6, nodes, parts }).is_none());
+        let other = DeferredRanges { reading: 6, parts: vec![0..1, 1..2] };
+        assert!(partial().completed(&later.nodes, &[other]).is_none());
     }
 }

@@ -3,8 +3,8 @@
 use super::{
     cursor::{Cursor, Span},
     frame_reply::{FrameBaseline, FrameSnapshot},
-    node::Page,
-    partial::{Completion, PartSizes},
+    node::{Node, Page},
+    partial::{DeferredRanges, PartSizes},
 };
 use crate::cdp::{Id, SessionId};
 use std::{collections::VecDeque, sync::Arc};
@@ -82,8 +82,8 @@ struct StoredSnapshot {
     bytes: usize,
     url: String,
     page: Arc<Page>,
-    /// If parts of it were filled in after it was shown.
-    filled: Option<PartSizes>,
+    /// The number that it was shown with, if parts of it were filled in afterwards.
+    shown: Option<(u64, PartSizes)>,
 }
 
 /// What a cursor opens.
@@ -91,8 +91,14 @@ pub(crate) struct OpenedCursor {
     pub url: String,
     pub page: Arc<Page>,
     pub span: Span,
-    /// Whether positions in this page differ from those in the snapshot of the cursor.
-    pub is_moved: bool,
+    /// Another than the cursor's if positions in the page have changed since it was shown.
+    pub serial: u64,
+}
+
+impl StoredSnapshot {
+    fn has_serial(&self, serial: u64) -> bool {
+        self.serial == serial || self.shown.as_ref().is_some_and(|(shown, _)| *shown == serial)
+    }
 }
 
 impl SnapshotStore {
@@ -104,14 +110,15 @@ impl SnapshotStore {
 
     /// Stores a page. Storing it again, as following a cursor does, makes it the newest.
     pub fn store(&mut self, serial: u64, url: &str, page: &Arc<Page>) {
-        self.stored.retain(|stored| stored.serial != serial);
+        let before = self.stored.iter().position(|stored| stored.serial == serial);
+        let shown = before.and_then(|at| self.stored.remove(at)).and_then(|stored| stored.shown);
         let page = Arc::clone(page);
         self.stored.push_back(StoredSnapshot {
             serial,
             bytes: page.memory_bytes(),
             url: url.to_owned(),
             page,
-            filled: None,
+            shown,
         });
         while self.stored.len() > MAX_SNAPSHOTS
             || (self.stored.len() > 1
@@ -127,7 +134,7 @@ impl SnapshotStore {
         caller: &CallerId,
         document: &DocumentKey,
     ) -> Option<CallerBaseline> {
-        let is_stored = |serial: &u64| self.stored.iter().any(|stored| stored.serial == *serial);
+        let is_stored = |serial: &u64| self.stored.iter().any(|stored| stored.has_serial(*serial));
         let seen = self.caller_baseline.take()?;
         let is_known = seen.caller == *caller && seen.document == *document && seen.page.partial.is_none();
         (is_known && seen.folded.iter().all(is_stored)).then_some(seen)
@@ -177,23 +184,27 @@ impl SnapshotStore {
         self.caller_baseline.as_ref().is_some_and(|seen| seen.caller == *caller && seen.document == *document)
     }
 
-    /// The reading that deferred parts of the newest snapshot that has such.
-    pub fn partial_reading(&self) -> Option<u64> {
-        self.stored.iter().rev().find_map(|stored| stored.page.partial)
+    /// The readings that deferred parts of snapshots which can still be opened.
+    pub fn partial_readings(&self) -> Vec<u64> {
+        let mut readings: Vec<u64> = self.stored.iter().filter_map(|stored| stored.page.partial).collect();
+        readings.dedup();
+        readings
     }
 
     /// Fills in what was deferred. Snapshots whose parts are still missing cannot be opened, and are dropped.
-    pub fn complete(&mut self, with: Option<&Completion<'_>>) {
+    pub fn complete(&mut self, later: &[Arc<Node>], ranges: &[DeferredRanges]) {
         for stored in &mut self.stored {
-            if let Some((page, sizes)) = with.and_then(|with| stored.page.completed(with)) {
+            if let Some((page, sizes)) = stored.page.completed(later, ranges) {
                 stored.bytes = page.memory_bytes();
                 stored.page = Arc::new(page);
-                stored.filled = Some(sizes);
+                // Cursors into this page must not be taken for those into the page as it was shown.
+                self.last_serial += 1;
+                stored.shown = Some((std::mem::replace(&mut stored.serial, self.last_serial), sizes));
             }
         }
         self.stored.retain(|stored| stored.page.partial.is_none());
         let serial = self.caller_baseline.as_ref().map(|seen| seen.serial);
-        let shown = self.stored.iter().find(|stored| Some(stored.serial) == serial);
+        let shown = self.stored.iter().find(|stored| serial.is_some_and(|serial| stored.has_serial(serial)));
         if let Some(seen) = self.caller_baseline.as_mut().filter(|seen| seen.page.partial.is_some()) {
             match shown {
                 Some(shown) => seen.page = Arc::clone(&shown.page),
@@ -204,15 +215,18 @@ impl SnapshotStore {
 
     /// The page of a cursor, if it is still stored and has such a part.
     pub fn open(&self, cursor: &Cursor) -> Option<OpenedCursor> {
-        let stored = self.stored.iter().find(|stored| stored.serial == cursor.serial)?;
+        let stored = self.stored.iter().find(|stored| stored.has_serial(cursor.serial))?;
         let nodes = &stored.page.nodes;
-        let span = stored.filled.as_ref().map_or(cursor.span, |sizes| sizes.translate(cursor.span));
+        let span = match &stored.shown {
+            Some((shown, sizes)) if *shown == cursor.serial => sizes.translate(cursor.span),
+            _ => cursor.span,
+        };
         let exists = match span {
             Span::Nodes { first, end } => first < end && end <= nodes.len(),
             Span::Text { node, from } => nodes.get(node).is_some_and(|node| node.is_part_start(from)),
         };
-        let (url, page, is_moved) = (stored.url.clone(), Arc::clone(&stored.page), stored.filled.is_some());
-        exists.then_some(OpenedCursor { url, page, span, is_moved })
+        let (url, page) = (stored.url.clone(), Arc::clone(&stored.page));
+        exists.then_some(OpenedCursor { url, page, span, serial: stored.serial })
     }
 }
 

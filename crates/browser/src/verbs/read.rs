@@ -9,8 +9,8 @@ use crate::{
     page::{FRAME_WAIT, Probed, ScriptCallError},
     script::ScriptFunction,
     snapshot::{
-        CallerBaseline, Completion, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot,
-        OpenedCursor, Page, RenderedView, Snapshot, View, merge_frames,
+        CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, OpenedCursor, Page,
+        RenderedView, Snapshot, View, merge_frames,
     },
     text::cut,
 };
@@ -84,10 +84,8 @@ impl Browser {
             let stale = || BrowserError::StaleCursor { cursor: cut(text, 40) };
             let cursor = Cursor::parse(text).ok_or_else(stale)?;
             self.complete_reading(deadline.within(COMPLETION_WAIT)).await;
-            let OpenedCursor { url, page, span, is_moved } =
+            let OpenedCursor { url, page, span, serial } =
                 self.snapshots().open(&cursor).ok_or_else(stale)?;
-            // Cursors into the completed page must not be taken for those into the page as it was shown.
-            let serial = if is_moved { self.snapshots().next_serial() } else { cursor.serial };
             let view = View { span, ..view_of(&page, serial) };
             let rendered = page.render(&view);
             return Ok(self.finish_snapshot(
@@ -166,12 +164,14 @@ impl Browser {
     async fn complete_reading(&self, deadline: Deadline) {
         // A page with an open dialog does not answer.
         let has_dialog = self.shared.lock().tab.as_ref().is_some_and(|tab| tab.dialog.is_some());
-        if has_dialog || self.snapshots().partial_reading().is_none() {
+        if has_dialog || self.snapshots().partial_readings().is_empty() {
             return;
         }
         // If it fails the page is gone or hangs; then its cursors are stale.
-        if self.read_page(Links::Omitted, None, deadline).await.is_err() {
-            self.snapshots().complete(None);
+        let completed = self.read_page(Links::Omitted, None, deadline).await;
+        let mut snapshots = self.snapshots();
+        if completed.is_err() || !snapshots.partial_readings().is_empty() {
+            snapshots.complete(&[], &[]);
         }
     }
 
@@ -226,13 +226,8 @@ impl Browser {
 
     /// Fills in what earlier snapshots of this page lack.
     fn complete_snapshots(&self, page: &mut Page) {
-        if page.partial.is_some() {
-            return;
-        }
-        let parts = std::mem::take(&mut page.parts);
-        let mut snapshots = self.snapshots();
-        if let Some(reading) = snapshots.partial_reading() {
-            snapshots.complete(Some(&Completion { reading, nodes: &page.nodes, parts: &parts }));
+        if let Some(ranges) = page.parts.take() {
+            self.snapshots().complete(&page.nodes, &ranges);
         }
     }
 
@@ -351,7 +346,8 @@ impl Browser {
         // Parts are deferred and found again in pages of one frame only: others are merged.
         if others == 0 {
             request.shows = shows;
-            request.completes = if shows.is_none() { self.snapshots().partial_reading() } else { None };
+            let readings = self.snapshots().partial_readings();
+            request.completes = (shows.is_none() && !readings.is_empty()).then_some(readings);
         }
         let mut answer: FrameReply = self
             .call_script_bounded(request.bytes, frame, ScriptFunction::TakeSnapshot, &request, limit)
