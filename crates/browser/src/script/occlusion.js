@@ -6,7 +6,8 @@ import { backgroundOver, isLegible, MIN_ALPHA } from './color_contrast.js';
 import { CHECK_VISIBILITY_PROPERTY } from './element_visibility.js';
 import { drawnParent, isInside, tagOf } from './flat_tree.js';
 import {
-  boundingRect, checkVisibility, clientHeight, clientWidth, closest, compareDocumentPosition, documentElement,
+  boundingRect, checkVisibility, clientHeight, clientWidth, closest, collectionLength, compareDocumentPosition, descendants,
+  documentElement,
   firstElementChild, isElement, matches, naturalWidth, nextElementSibling, parentNode, querySelector,
   scrollHeight, scrollWidth,
 } from './intrinsics.js';
@@ -26,13 +27,13 @@ const PICTURES = 'img, video, canvas, iframe, object, embed, svg';
 
 const PICTURE_TAGS = new Set(PICTURES.split(', '));
 
-// Calls `take` with each rendered element that may have a background or be a picture, in document order.
-/** @param {(el: Element) => boolean} take */
-const forEachPainted = (take) => {
-  const root = documentElement(document);
+// Calls `take` with each rendered element below a root that may have a background or be a picture, in document order, until it
+// returns false.
+/** @param {Element} root @param {(el: Element) => boolean} take */
+const forEachPainted = (root, take) => {
   for (let el = /** @type {Element | null} */ (root); el;) {
     const { effects } = contextOf(el);
-    if ((effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el))) && !take(el)) return;
+    if ((effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el))) && !take(el)) return false;
     /** @type {Element | null} */
     let next = mayHide(el) && !checkVisibility(el) ? null : firstElementChild(el);
     for (let at = el; !next && at !== root;) {
@@ -41,6 +42,7 @@ const forEachPainted = (take) => {
     }
     el = next;
   }
+  return true;
 };
 
 /** @param {(take: (el: Element) => boolean) => void} forEach @param {(el: Element) => boolean} isWanted */
@@ -59,28 +61,44 @@ const collectBoxes = (forEach, isWanted) => {
 };
 
 const MAX_MOVED_DERIVED = 2000;
+// Elements in moved ones that are walked one by one.
+const MAX_MOVED_WALKED = 3000;
 // Calls `take` with each element that may be painted and that a rule or an attribute may have moved, itself or around it.
 /** @param {(el: Element) => boolean} take */
 const forEachMovable = (take) => {
+  const root = documentElement(document);
   const moved = elementsWithEffect(MOVE);
-  if (!moved) { forEachPainted(take); return; }
+  if (!moved) { forEachPainted(root, take); return; }
   // Most of them are in their place after all. To find that out takes as long as to look at what is painted in them.
   for (const el of moved) if ((moved.size <= MAX_MOVED_DERIVED || isRoot(el)) && !isDisplaced(el)) moved.delete(el);
   if (moved.size === 0) return;
-  const painted = elementsWithEffect(BACKGROUND, PICTURES);
-  if (!painted) { forEachPainted(take); return; }
   /** @type {Map<Node, boolean>} */
   const known = new Map();
+  const outermost = [];
+  let inside = 0;
+  for (const el of moved) {
+    const parent = parentNode(el);
+    if (parent && isInAny(parent, moved, known)) continue;
+    outermost.push(el);
+    inside += 1 + collectionLength(descendants(el, '*'));
+    if (inside > MAX_MOVED_WALKED) break;
+  }
+  if (inside <= MAX_MOVED_WALKED) {
+    for (const el of outermost) if (!forEachPainted(el, take)) return;
+    return;
+  }
+  const painted = elementsWithEffect(BACKGROUND, PICTURES);
+  if (!painted) { forEachPainted(root, take); return; }
   for (const el of painted) if (isInAny(el, moved, known) && !take(el)) return;
 };
 
-/** @param {Element} el @param {Set<Node>} roots @param {Map<Node, boolean>} known */
-const isInAny = (el, roots, known) => {
+/** @param {Node} node @param {Set<Node>} roots @param {Map<Node, boolean>} known */
+const isInAny = (node, roots, known) => {
   /** @type {Node[]} */
   const chain = [];
   /** @type {boolean | undefined} */
   let isIn;
-  for (let at = /** @type {Node | null} */ (el); at && isIn === undefined; at = parentNode(at)) {
+  for (let at = /** @type {Node | null} */ (node); at && isIn === undefined; at = parentNode(at)) {
     isIn = known.get(at) ?? (roots.has(at) ? true : undefined);
     chain.push(at);
   }
@@ -91,7 +109,7 @@ const isInAny = (el, roots, known) => {
 // Boxes with a background, indexed by horizontal bands of the page.
 const paintedBoxes = () => {
   const now = paintCache();
-  now.painted ??= collectBoxes(forEachPainted, () => true);
+  now.painted ??= collectBoxes((take) => { forEachPainted(documentElement(document), take); }, () => true);
   return now.painted;
 };
 

@@ -6,10 +6,10 @@
 
 import { ownership } from './aria_owns.js';
 import { INLINE_TAGS, NEVER_RENDERED } from './element_visibility.js';
-import { attribute, countElements, shadowRootOf, shadowRootsSeen, tagOf } from './flat_tree.js';
+import { attribute, countElements, modalDialogs, shadowRootOf, shadowRootsSeen, tagOf } from './flat_tree.js';
 import {
   characterData, checkVisibility, collectionLength, descendants, documentElement, firstChild, firstElementChild,
-  getElementsByTagName, isElement, isText, nextSibling, querySelector, textContent,
+  isElement, isText, nextSibling, textContent,
 } from './intrinsics.js';
 import { roleOf } from './roles.js';
 
@@ -138,15 +138,12 @@ const nextSubgroup = ({ items, next, end, kind, taken }, share) => {
   return at - next >= MIN_RUN ? { end: at, kind: RUN } : null;
 };
 
-/** @param {Element} root */
-const hasModalDialog = (root) => collectionLength(getElementsByTagName(document, 'dialog')) > 0 && querySelector(root, 'dialog:modal') !== null;
-
 // What of the page is left for later, by the parents of the parts; null if all of it is read now.
 /** @param {number} bytes of the reply @returns {ReadingPlan | null} */
 export const planReading = (bytes) => {
   const root = documentElement(document);
   if (!root || shadowRootsSeen || countElements() < MIN_ELEMENTS) return null;
-  if (ownership().ownerOf.size > 0 || hasModalDialog(root)) return null;
+  if (ownership().ownerOf.size > 0 || modalDialogs().length > 0) return null;
   const share = bytes / SHARES_PER_BUDGET;
   let left = bytes * GENEROSITY;
   /** @type {PlanGroup[]} */

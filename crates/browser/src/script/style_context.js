@@ -8,8 +8,8 @@
 import { callCache, callNumber } from './call_cache.js';
 import { canHaveShadowRoot, drawnParent, namesOf, shadowRootOf, tagOf } from './flat_tree.js';
 import {
-  activeElement, attributeNames, documentElementById, effectTarget, getAttribute, isElement, isHtml, matches, parentNode,
-  querySelectorAll, runningAnimations, styleOfHtml, styleOfMath, styleOfSvg,
+  activeElement, attributeNames, documentElementById, effectTarget, getAttribute, isElement, isHtml, listLength, matches,
+  parentNode, querySelectorAll, runningAnimations, styleOfHtml, styleOfMath, styleOfSvg,
 } from './intrinsics.js';
 import { declaredEffects, documentRules, EVERYTHING, HIDE, selectorsOfEffect, VARY } from './style_rules.js';
 
@@ -59,7 +59,7 @@ export class StyleContext {
 
 const contextCache = () => {
   const now = callCache();
-  now.contexts ??= { of: new Map(), root: new StyleContext(null, 0, false, false), byClass: new Map(), special: findSpecialElements() };
+  now.contexts ??= { of: new Map(), root: new StyleContext(null, 0, false, false), byClass: new Map(), special: findSpecialElements(), classed: null };
   return now.contexts;
 };
 
@@ -251,8 +251,23 @@ const inlineEffects = (el) => {
   return style ? declaredEffects(style.cssText) : 0;
 };
 
+// Elements with a class that has an effect.
+/** @param {StyleRules} rules */
+const classedElements = (rules) => {
+  const now = contextCache();
+  if (now.classed === null) {
+    now.classed = [];
+    const all = querySelectorAll(document, '[class]');
+    for (let i = 0; i < listLength(all); i += 1) {
+      const { effects } = classFacts(all[i], rules);
+      if (effects !== 0) now.classed.push({ el: all[i], effects });
+    }
+  }
+  return now.classed;
+};
+
 // With more class names than this, all elements with a class are looked at.
-const MAX_CLASS_SELECTORS = 80;
+const MAX_CLASS_SELECTORS = 30;
 // Elements on which a rule or an attribute may have an effect, and those of a selector. Found without deriving contexts, so there
 // are some more; null if every element may be one.
 /** @param {number} wanted @param {string} also @returns {Set<Element> | null} */
@@ -264,7 +279,7 @@ export const elementsWithEffect = (wanted, also = '') => {
   const classes = [];
   for (const [name, effects] of rules.effects['.']) if (effects & wanted) classes.push(`.${CSS.escape(name)}`);
   if (classes.length <= MAX_CLASS_SELECTORS) selectors.push(...classes);
-  else for (const el of querySelectorAll(document, '[class]')) if (classFacts(el, rules).effects & wanted) found.add(el);
+  else for (const { el, effects } of classedElements(rules)) if (effects & wanted) found.add(el);
   if (also) selectors.push(also);
   if (selectors.length) for (const el of querySelectorAll(document, selectors.join(', '))) found.add(el);
   for (const el of querySelectorAll(document, '[style]')) if (inlineEffects(el) & wanted) found.add(el);

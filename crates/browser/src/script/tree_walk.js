@@ -3,11 +3,11 @@
 import { isInnerElement } from './accessible_name.js';
 import { accessibleChildren, ownership } from './aria_owns.js';
 import { INLINE_TAGS, isDrawnWithParent, PLAIN_TAGS, setVisible, visibility } from './element_visibility.js';
-import { MAX_VISITED, plainElement, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
+import { MAX_VISITED, modalDialogs, plainElement, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
 import { generatedContent, GeneratedContent } from './generated_content.js';
 import { allChildren, classifyHidden, EXCLUDED, isCollapsed, REVEALED, SHOWN } from './hidden_content.js';
 import {
-  closest, firstElementChild, isElement, isHtml, isText, lastChild, parentNode, previousSibling, querySelectorAll,
+  closest, firstElementChild, isElement, isHtml, isText, lastChild, parentNode, previousSibling,
 } from './intrinsics.js';
 import { isUncovered } from './occlusion.js';
 import { DeferredPart } from './reading_plan.js';
@@ -21,9 +21,8 @@ const MAX_WALK_MILLISECONDS = 2000;
 const isInModal = (node) => node !== null && isElement(node) && closest(node, 'dialog:modal') !== null;
 
 // While a modal dialog is open nothing else can be reached, and nothing else is listed. Last first, as on a stack.
-const modalDialogs = () => {
-  const open = Array.from(querySelectorAll(document, 'dialog:modal'));
-  const outer = open.filter((dialog) => !isInModal(parentNode(dialog)));
+const outermostModals = () => {
+  const outer = modalDialogs().filter((dialog) => !isInModal(parentNode(dialog)));
   return outer.length ? outer.reverse() : null;
 };
 
@@ -67,7 +66,7 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
   isUncovered(root);
   const started = performance.now();
   /** @type {(WalkItem | DeferredPart | null)[]} */
-  const nodes = modalDialogs() ?? [root];
+  const nodes = outermostModals() ?? [root];
   const depths = nodes.map(() => 0);
   const silents = nodes.map(() => false);
   const hiddens = nodes.map(() => SHOWN);

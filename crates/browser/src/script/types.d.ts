@@ -55,7 +55,7 @@ type StyleContext = import('./style_context.js').StyleContext;
 interface ClassFacts { effects: number; tests: string[] | undefined }
 interface ContextCache {
   of: Map<Element, StyleContext>; root: StyleContext; byClass: Map<string, ClassFacts>;
-  special: Set<Element>;
+  special: Set<Element>; classed: { el: Element; effects: number }[] | null;
 }
 interface InkFacts { fill: string; size: string; mask: string }
 interface GeneratedStyle {
