@@ -266,6 +266,17 @@ const classedElements = (rules) => {
   return now.classed;
 };
 
+// null for a selector with a namespace, which querySelectorAll does not accept.
+/** @param {string} selector */
+const matchingElements = (selector) => {
+  try {
+    return selector === '' ? [] : querySelectorAll(document, selector);
+  } catch (error) {
+    if (!(error instanceof DOMException && error.name === 'SyntaxError')) throw error;
+    return null;
+  }
+};
+
 // With more class names than this, all elements with a class are looked at.
 const MAX_CLASS_SELECTORS = 30;
 // Elements on which a rule or an attribute may have an effect, and those of a selector. Found without deriving contexts, so there
@@ -281,7 +292,9 @@ export const elementsWithEffect = (wanted, also = '') => {
   if (classes.length <= MAX_CLASS_SELECTORS) selectors.push(...classes);
   else for (const { el, effects } of classedElements(rules)) if (effects & wanted) found.add(el);
   if (also) selectors.push(also);
-  if (selectors.length) for (const el of querySelectorAll(document, selectors.join(', '))) found.add(el);
+  const matched = matchingElements(selectors.join(', '));
+  if (!matched) return null;
+  for (const el of matched) found.add(el);
   for (const el of querySelectorAll(document, '[style]')) if (inlineEffects(el) & wanted) found.add(el);
   for (const [el, { effects }] of rules.elements) if (effects & wanted) found.add(el);
   return found;

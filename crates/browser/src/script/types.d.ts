@@ -49,7 +49,7 @@ interface StyleRules {
   elements: Map<Element, { effects: number; matched: string }>;
   /** Ids and attributes that selectors mention. */
   ids: Set<string>; attributes: Map<string, Set<string>>;
-  isQuirky: boolean; generates: boolean;
+  isQuirky: boolean; generates: boolean; tagSelectors: Map<string, number>;
 }
 type StyleContext = import('./style_context.js').StyleContext;
 interface ClassFacts { effects: number; tests: string[] | undefined }
