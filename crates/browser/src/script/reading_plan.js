@@ -258,8 +258,6 @@ export class DeferredMarks {
         this.plan.set(parent, [...(this.plan.get(parent) ?? []), ...parts]);
         for (const part of parts) this.#serials.set(part, serial);
       }
-      // They are completed once.
-      plans.delete(serial);
     }
   }
 

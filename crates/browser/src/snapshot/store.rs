@@ -191,6 +191,12 @@ impl SnapshotStore {
         readings
     }
 
+    /// Whether the snapshot of a cursor lacks parts.
+    pub fn is_partial(&self, cursor: &Cursor) -> bool {
+        let is_meant = |stored: &&StoredSnapshot| stored.has_serial(cursor.serial);
+        self.stored.iter().find(is_meant).is_some_and(|stored| stored.page.partial.is_some())
+    }
+
     /// Fills in what was deferred. Snapshots whose parts are still missing cannot be opened, and are dropped.
     pub fn complete(&mut self, later: &[Arc<Node>], ranges: &[DeferredRanges]) {
         for stored in &mut self.stored {

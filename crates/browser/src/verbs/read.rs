@@ -83,7 +83,9 @@ impl Browser {
         if let Part::Cursor(text) = &read.part {
             let stale = || BrowserError::StaleCursor { cursor: cut(text, 40) };
             let cursor = Cursor::parse(text).ok_or_else(stale)?;
-            self.complete_reading(deadline.within(COMPLETION_WAIT)).await;
+            if self.snapshots().is_partial(&cursor) {
+                self.complete_reading(deadline.within(COMPLETION_WAIT)).await;
+            }
             let OpenedCursor { url, page, span, serial } =
                 self.snapshots().open(&cursor).ok_or_else(stale)?;
             let view = View { span, ..view_of(&page, serial) };
