@@ -76,7 +76,8 @@ impl Browser {
         let after = self.render_counts(&stamp.session, deadline).await?;
         let is_same = after == Some(stamp.counts) && snapshot.state.is_some() && !snapshot.animating;
         let ReadingStamp { session, world, links, limits, counts } = stamp;
-        let snapshot = FrameSnapshot { parts: None, ..snapshot.clone() };
+        let mut snapshot = snapshot.clone();
+        snapshot.parts = None;
         let page = is_same.then_some(UnchangedPage { session, world, links, limits, counts, snapshot });
         self.snapshots().set_unchanged(page);
         Ok(())

@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn other_readings_and_places_that_do_not_exist_complete_nothing() {
         let later = page("0 main\n1 row 1");
-        assert!(complete(&later, &[1..2]).is_none());
+        assert!(complete(&later, &[0..1, 1..2, 2..2]).is_none());
         assert!(complete(&later, &[1..2, 2..9]).is_none());
         let other = DeferredRanges { reading: 6, parts: vec![0..1, 1..2] };
         assert!(partial().completed(&later.nodes, &[other]).is_none());

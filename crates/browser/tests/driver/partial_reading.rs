@@ -1,8 +1,8 @@
 //! Reading a long page in parts: folds, cursors, subtrees and find.
 
 use crate::support::{Driver, reference, role, text_of};
-use browser::{BrowserError, Outcome, SearchResult, Snapshot};
-use policy::{Action, Find, Part, Pattern, Read, ReadFormat, Target, TokenBudget};
+use browser::{BrowserError, Content, Outcome, SearchResult, Snapshot};
+use policy::{Action, Click, Find, Part, Pattern, Read, ReadFormat, Target, TokenBudget};
 use std::collections::{HashSet, VecDeque};
 
 async fn read(driver: &Driver, read: Read) -> Result<Snapshot, BrowserError> {
@@ -107,8 +107,14 @@ async fn what_a_first_reply_does_not_show_is_read_before_an_action_changes_it() 
     let driver = Driver::with(&[("shop.test/", &page)]).await;
     let first = driver.goto("http://shop.test/").await;
     assert!(first.contains("… about ") && first.contains("button \"Remove\""), "{first}");
-    let noted = driver.click(role("button", "Note")).await.unwrap();
-    assert!(noted.contains("+ - text: \"Noted\"") && noted.len() < 500, "{noted}");
+    let note = Action::Click(Click::on(role("button", "Note")));
+    let facts = driver.browser.resolve(&note).await.unwrap();
+    let noted = match driver.act_for("test", false, note, facts).await.unwrap() {
+        Outcome::Acted(after) => after.snapshot.unwrap().content,
+        other => panic!("{other:?}"),
+    };
+    let Content::Changes { text, .. } = noted else { panic!("no delta: {noted:?}") };
+    assert!(text.contains("+ - text: \"Noted\"") && text.len() < 500, "{text}");
     let removed = driver.click(role("button", "Remove")).await.unwrap();
     assert!(!removed.contains("Order 1\""), "{removed}");
     let all = read_all(&driver, first, 20_000).await;
