@@ -122,7 +122,8 @@ fn editor(paragraphs: usize) -> String {
         format!("<button title='Tool {n}' aria-pressed=false><span class=icon data-icon='◧'></span></button>")
     });
     let paragraph = |n: usize| {
-        let heading = if n % 10 == 0 { format!("<h2>Chapter {}</h2>", n / 10) } else { String::new() };
+        let heading =
+            if n.is_multiple_of(10) { format!("<h2>Chapter {}</h2>", n / 10) } else { String::new() };
         format!(
             "{heading}<p>In <b>part {n}</b> there are <i>some words</i> with <a href='/{n}'>a link</a>, a <mark>mark</mark> and a longer <span style='color:#{:06x}'>coloured</span> end of the sentence.</p>",
             n * 321 % 0x80_0000
