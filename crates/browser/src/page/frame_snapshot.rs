@@ -5,6 +5,7 @@ use crate::{
     cdp::Id,
     snapshot::{FrameBaseline, FrameSnapshot, MAX_NODES},
 };
+use policy::TokenBudget;
 use serde::Serialize;
 
 /// Limit for the main frame's reply, in bytes of JSON.
@@ -23,6 +24,10 @@ pub(crate) struct FrameSnapshotRequest<'a> {
     pub swept: bool,
     /// The reply that this one may be a diff against.
     pub known: Option<u64>,
+    /// Bytes of the reply that is made of it: what it cannot show may be deferred.
+    pub shows: Option<usize>,
+    /// The readings whose deferred parts are marked in the whole page.
+    pub completes: Option<Vec<u64>>,
 }
 
 impl Browser {
@@ -33,7 +38,17 @@ impl Browser {
         bytes: usize,
     ) -> FrameSnapshotRequest<'a> {
         let options = &self.options.snapshot;
-        FrameSnapshotRequest { prefix, nodes, bytes, options, links: false, swept: false, known: None }
+        FrameSnapshotRequest {
+            prefix,
+            nodes,
+            bytes,
+            options,
+            links: false,
+            swept: false,
+            known: None,
+            shows: None,
+            completes: None,
+        }
     }
 
     /// The request for the main frame, and the baseline that its reply may be a diff against.
@@ -46,6 +61,12 @@ impl Browser {
         let serial = known.as_ref().filter(|baseline| !baseline.links).map(|baseline| baseline.serial);
         let request = self.snapshot_request(prefix, MAX_NODES, MAX_MAIN_FRAME_BYTES);
         (FrameSnapshotRequest { known: serial, ..request }, known)
+    }
+
+    /// Bytes of a reply with the default budget, if it may be made of a part of the page. In a session with secrets all of it
+    /// is read: a secret may be in several neighbouring texts.
+    pub(crate) fn first_reply_bytes(&self, is_first: bool) -> Option<usize> {
+        (is_first && self.text_cutter().redactor().is_none()).then(|| TokenBudget::default().bytes())
     }
 
     pub(crate) fn set_frame_baseline(&self, frame: &str, snapshot: &FrameSnapshot, links: bool) {

@@ -139,8 +139,10 @@ impl Browser {
             self.set_counted(renderer, None);
         }
         let is_counted = self.is_counted(renderer);
-        let (wanted, known) = self.main_frame_request(frame, prefix);
-        let bytes = wanted.bytes;
+        let (mut wanted, known) = self.main_frame_request(frame, prefix);
+        // Mostly the first reply of a document shows what of it fits; later ones need the whole of it.
+        wanted.shows = self.first_reply_bytes(known.is_none());
+        let (bytes, shows) = (wanted.bytes, wanted.shows);
         let request = QuiescenceRequest { expecting, anew, wanted: Some(wanted), count: !is_counted };
         let call = self.call_script_bounded::<_, QuiescenceReply>(
             bytes,
@@ -158,9 +160,10 @@ impl Browser {
         let text = self.text_cutter();
         let all_roots_known =
             if is_counted { reply.same } else { in_chromium.is_some() && in_chromium == reply.count };
-        if let Some(snapshot) =
+        if let Some(mut snapshot) =
             reply.snapshot.take().and_then(|read| read.into_snapshot(prefix, known.as_ref(), &text))
         {
+            snapshot.shows = shows;
             self.set_frame_baseline(frame, &snapshot, false);
             let settled = SettledPage { frames: frames.to_vec(), snapshot };
             self.snapshots().set_settled(all_roots_known.then_some(settled));

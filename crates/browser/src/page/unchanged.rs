@@ -41,6 +41,7 @@ impl Browser {
         &self,
         frame: &str,
         links: bool,
+        shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<Probed, ScriptCallError> {
         let Some((session, world)) = self.script_world(frame, deadline).await? else {
@@ -57,6 +58,7 @@ impl Browser {
             && Some(last.counts) == counts
             && state.is_some()
             && last.snapshot.state == state
+            && last.snapshot.is_enough_for(shows)
         {
             return Ok(Probed::Unchanged(Box::new(last.snapshot)));
         }
@@ -74,7 +76,8 @@ impl Browser {
         let after = self.render_counts(&stamp.session, deadline).await?;
         let is_same = after == Some(stamp.counts) && snapshot.state.is_some() && !snapshot.animating;
         let ReadingStamp { session, world, links, limits, counts } = stamp;
-        let snapshot = snapshot.clone();
+        let mut snapshot = snapshot.clone();
+        snapshot.parts = None;
         let page = is_same.then_some(UnchangedPage { session, world, links, limits, counts, snapshot });
         self.snapshots().set_unchanged(page);
         Ok(())

@@ -4,7 +4,7 @@ import { callCache } from './call_cache.js';
 import {
   assignedNodes, assignedSlot, assignedTextSlot, attributeNames, BUTTON, collectionLength, DETAILS,
   documentElementById, firstChild, getAttribute, getElementsByTagName, getRootNode, INPUT, isElement,
-  isInHtmlNamespace, isText, localName, nativeHasAttribute, nextSibling, openShadowRoot, parentNode,
+  isInHtmlNamespace, isText, localName, matches, nativeHasAttribute, nextSibling, openShadowRoot, parentNode,
   rootElementById, rootHost, rootQuerySelectorAll, SELECT, TEXTAREA,
 } from './intrinsics.js';
 
@@ -191,6 +191,14 @@ export const MAX_VISITED = 400000;
 export const LARGE_PAGE = 20000;
 export const countElements = () => collectionLength(getElementsByTagName(document, '*'));
 export const isLarge = () => countElements() > LARGE_PAGE;
+
+// The modal dialogs that are open. Most pages have no dialog at all.
+export const modalDialogs = () => {
+  const dialogs = getElementsByTagName(document, 'dialog');
+  const open = [];
+  for (let i = 0; i < collectionLength(dialogs); i += 1) if (matches(dialogs[i], ':modal')) open.push(dialogs[i]);
+  return open;
+};
 
 // The parent that a node is drawn in.
 /** @param {Node} node */

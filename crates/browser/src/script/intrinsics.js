@@ -73,6 +73,7 @@ export const querySelectorAll = method(Document, 'querySelectorAll');
 export const elementsIn = method(Element, 'querySelectorAll');
 export const openShadowRoot = getter(Element, 'shadowRoot');
 export const getElementsByTagName = method(Document, 'getElementsByTagName');
+export const descendants = method(Element, 'getElementsByTagName');
 export const firstElementChild = getter(Element, 'firstElementChild');
 export const lastElementChild = getter(Element, 'lastElementChild');
 export const nextElementSibling = getter(Element, 'nextElementSibling');

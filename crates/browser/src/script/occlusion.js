@@ -6,14 +6,15 @@ import { backgroundOver, isLegible, MIN_ALPHA } from './color_contrast.js';
 import { CHECK_VISIBILITY_PROPERTY } from './element_visibility.js';
 import { drawnParent, isInside, tagOf } from './flat_tree.js';
 import {
-  boundingRect, checkVisibility, clientHeight, clientWidth, closest, compareDocumentPosition, documentElement,
-  firstElementChild, isElement, matches, naturalWidth, nextElementSibling, parentNode, querySelector, scrollHeight,
-  scrollWidth,
+  boundingRect, checkVisibility, clientHeight, clientWidth, closest, collectionLength, compareDocumentPosition, descendants,
+  documentElement,
+  firstElementChild, isElement, matches, naturalWidth, nextElementSibling, parentNode, querySelector,
+  scrollHeight, scrollWidth,
 } from './intrinsics.js';
 import {
-  backgroundFactsOf, boxFactsOf, containsBox, intersect, isTooSmall, pageScrolling, paintCache, paintStateOf,
+  backgroundFactsOf, boxFactsOf, containsBox, intersect, isRoot, isTooSmall, pageScrolling, paintCache, paintStateOf,
 } from './paint_state.js';
-import { contextOf, mayHide, possibleEffects } from './style_context.js';
+import { contextOf, elementsWithEffect, mayHide, possibleEffects } from './style_context.js';
 import { BACKGROUND, MOVE, PLACE } from './style_rules.js';
 
 // Elements with a background that are considered; of more, the first ones.
@@ -26,13 +27,13 @@ const PICTURES = 'img, video, canvas, iframe, object, embed, svg';
 
 const PICTURE_TAGS = new Set(PICTURES.split(', '));
 
-// Calls `take` with each rendered element that may have a background or be a picture, in document order.
-/** @param {(el: Element) => boolean} take */
-const forEachPainted = (take) => {
-  const root = documentElement(document);
+// Calls `take` with each rendered element below a root that may have a background or be a picture, in document order, until it
+// returns false.
+/** @param {Element} root @param {(el: Element) => boolean} take */
+const forEachPainted = (root, take) => {
   for (let el = /** @type {Element | null} */ (root); el;) {
     const { effects } = contextOf(el);
-    if ((effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el))) && !take(el)) return;
+    if ((effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el))) && !take(el)) return false;
     /** @type {Element | null} */
     let next = mayHide(el) && !checkVisibility(el) ? null : firstElementChild(el);
     for (let at = el; !next && at !== root;) {
@@ -41,13 +42,14 @@ const forEachPainted = (take) => {
     }
     el = next;
   }
+  return true;
 };
 
-/** @param {(el: Element) => boolean} isWanted */
-const collectBoxes = (isWanted) => {
+/** @param {(take: (el: Element) => boolean) => void} forEach @param {(el: Element) => boolean} isWanted */
+const collectBoxes = (forEach, isWanted) => {
   /** @type {PaintedBoxes} */
   const found = { bands: new Map(), tall: [], all: [] };
-  forEachPainted((el) => {
+  forEach((el) => {
     const box = isWanted(el) ? measurePaintedBox(el) : null;
     if (box) {
       found.all.push(box);
@@ -58,10 +60,56 @@ const collectBoxes = (isWanted) => {
   return found;
 };
 
+const MAX_MOVED_DERIVED = 2000;
+// Elements in moved ones that are walked one by one.
+const MAX_MOVED_WALKED = 3000;
+// Calls `take` with each element that may be painted and that a rule or an attribute may have moved, itself or around it.
+/** @param {(el: Element) => boolean} take */
+const forEachMovable = (take) => {
+  const root = documentElement(document);
+  const moved = elementsWithEffect(MOVE);
+  if (!moved) { forEachPainted(root, take); return; }
+  // Most of them are in their place after all. To find that out takes as long as to look at what is painted in them.
+  for (const el of moved) if ((moved.size <= MAX_MOVED_DERIVED || isRoot(el)) && !isDisplaced(el)) moved.delete(el);
+  if (moved.size === 0) return;
+  /** @type {Map<Node, boolean>} */
+  const known = new Map();
+  const outermost = [];
+  let inside = 0;
+  for (const el of moved) {
+    const parent = parentNode(el);
+    if (parent && isInAny(parent, moved, known)) continue;
+    outermost.push(el);
+    inside += 1 + collectionLength(descendants(el, '*'));
+    if (inside > MAX_MOVED_WALKED) break;
+  }
+  if (inside <= MAX_MOVED_WALKED) {
+    for (const el of outermost) if (!forEachPainted(el, take)) return;
+    return;
+  }
+  const painted = elementsWithEffect(BACKGROUND, PICTURES);
+  if (!painted) { forEachPainted(root, take); return; }
+  for (const el of painted) if (isInAny(el, moved, known) && !take(el)) return;
+};
+
+/** @param {Node} node @param {Set<Node>} roots @param {Map<Node, boolean>} known */
+const isInAny = (node, roots, known) => {
+  /** @type {Node[]} */
+  const chain = [];
+  /** @type {boolean | undefined} */
+  let isIn;
+  for (let at = /** @type {Node | null} */ (node); at && isIn === undefined; at = parentNode(at)) {
+    isIn = known.get(at) ?? (roots.has(at) ? true : undefined);
+    chain.push(at);
+  }
+  for (const at of chain) known.set(at, isIn ?? false);
+  return isIn ?? false;
+};
+
 // Boxes with a background, indexed by horizontal bands of the page.
 const paintedBoxes = () => {
   const now = paintCache();
-  now.painted ??= collectBoxes(() => true);
+  now.painted ??= collectBoxes((take) => { forEachPainted(documentElement(document), take); }, () => true);
   return now.painted;
 };
 
@@ -70,7 +118,7 @@ const covers = () => {
   const now = paintCache();
   if (now.covers === null) {
     now.covers = { bands: new Map(), tall: [], all: [] };
-    now.covers = collectBoxes((el) => (PICTURE_TAGS.has(tagOf(el)) || !backgroundFactsOf(el, contextOf(el)).isClear) && paintStateOf(el).displaced && measurePaintedBox(el)?.cover === 1);
+    now.covers = collectBoxes(forEachMovable, (el) => (PICTURE_TAGS.has(tagOf(el)) || !backgroundFactsOf(el, contextOf(el)).isClear) && paintStateOf(el).displaced && measurePaintedBox(el)?.cover === 1);
   }
   return now.covers;
 };

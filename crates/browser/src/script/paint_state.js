@@ -307,7 +307,7 @@ const applyPosition = (el, facts, paint, outer, effects) => {
 };
 
 /** @param {Element} el */
-const isRoot = (el) => el === documentElement(document) || tagOf(el) === 'body';
+export const isRoot = (el) => el === documentElement(document) || tagOf(el) === 'body';
 
 // Whether all content of an element that is in the flow can be scrolled into view. Decided once for a large part of the
 // page; false if it has to be decided for each text.

@@ -17,10 +17,11 @@ import {
 } from './intrinsics.js';
 import { pageState, startObservingPage } from './page_changes.js';
 import { isTooSmall, paintStateOf } from './paint_state.js';
+import { DeferredMarks, planReading, rememberPlan } from './reading_plan.js';
 import { childFrames, refOf, rememberDescription } from './refs.js';
 import { hasNonEmpty } from './roles.js';
 import { isMaskedText, isSecret } from './secret_fields.js';
-import { encodeSnapshot } from './snapshot_encoding.js';
+import { encodeSnapshot, lastSerial } from './snapshot_encoding.js';
 import { boundText, jsonLength, markCut, normalizeText, preformattedText, truncateUrl, withSlack } from './text.js';
 import { INVISIBLE, isBoxInvisible, isInkInvisible, textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 import { walk } from './tree_walk.js';
@@ -105,7 +106,7 @@ const isCollectionDue = (swept) => {
 
 // Tests pass `sources`, which receives the DOM node of each node.
 /** @param {SnapshotRequest} request @returns {string} */
-export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null }) => {
+export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null, shows = null, completes = null }) => {
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
   startObservingPage();
   setValueExposure(options);
@@ -261,23 +262,39 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   const root = documentElement(document);
-  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true) : { complete: true };
+  const plan = completes || shows === null || includeHidden || slack ? null : planReading(shows);
+  /** @type {(part: DeferredPart, depth: number) => void} */
+  const emitPart = ({ role, siblings, counts }, depth) => emit({ d: depth, r: role, p: `${siblings},${counts.lines},${counts.acting}` }, null);
+  // Where the parts begin and end that earlier readings deferred.
+  const marks = completes ? new DeferredMarks(completes) : null;
+  /** @type {(part: DeferredPart, depth: number) => void} */
+  const meet = (part, depth) => { if (marks) marks.add(part, nodes.length); else emitPart(part, depth); };
+  const expected = marks?.plan ?? plan;
+  const later = expected ? { plan: expected, isMarked: marks !== null, meet } : null;
+  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true, later) : { complete: true };
   if (!walked.complete) cutOpenText();
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
-  dropEmptyParagraphs(nodes, sources);
+  dropEmptyParagraphs(nodes, sources, marks?.all ?? []);
   // What is unseen now may be about to appear.
   const animating = nodes.some((node) => node.s?.unseen) && endingAnimations().length > 0;
   const about = { left, complete: walked.complete, title, status: responseStatus(), animating, state: pageState() };
-  return sources ? JSON.stringify({ nodes, ...about }) : encodeSnapshot(nodes, about, known, `${prefix} ${links}`);
+  if (sources) return JSON.stringify({ nodes, ...about });
+  const parts = marks ? { parts: marks.parts() } : {};
+  const encoded = encodeSnapshot(nodes, { ...about, ...parts }, known, `${prefix} ${links}`);
+  if (plan) rememberPlan(lastSerial(), plan);
+  return encoded;
 };
 
 // Invalid markup leaves empty paragraphs.
-/** @param {SnapshotNode[]} nodes @param {(Node | null)[] | null} sources */
-const dropEmptyParagraphs = (nodes, sources) => {
+/** @param {SnapshotNode[]} nodes @param {(Node | null)[] | null} sources @param {{ at: number }[]} marks positions that are kept up to date */
+const dropEmptyParagraphs = (nodes, sources, marks) => {
   let kept = 0;
-  for (let at = 0; at < nodes.length; at += 1) {
+  let mark = 0;
+  for (let at = 0; at <= nodes.length; at += 1) {
+    for (; mark < marks.length && marks[mark].at === at; mark += 1) marks[mark].at = kept;
+    if (at === nodes.length) break;
     const node = nodes[at];
-    const empty = node.r === 'paragraph' && !node.n && !node.e && !(nodes[at + 1]?.d > node.d);
+    const empty = node.r === 'paragraph' && !node.n && !node.e && !node.p && !(nodes[at + 1]?.d > node.d);
     if (empty) continue;
     nodes[kept] = node;
     if (sources) sources[kept] = sources[at];

@@ -9,15 +9,19 @@ const MAX_REMEMBERED = 4000000;
 /** @type {{ serial: number, lines: string[] | null, key: string | null }} */
 let lastEncoded = { serial: Math.floor(Math.random() * 1e9), lines: null, key: null };
 
+// The serial of the last reply.
+export const lastSerial = () => lastEncoded.serial;
+
 // No name or value contains a tab or a line break; a URL might.
 /** @param {SnapshotNode} request */
-const encodeNode = ({ d, r, n, v, e, u, w, f, s }) => {
+const encodeNode = ({ d, r, n, v, e, u, w, f, s, p }) => {
   let line = `${d}\t${r === 'text' ? '' : r}\t${n ?? ''}`;
   if (e !== undefined) line += `\te${e}`;
   if (v !== undefined) line += `\tv${v}`;
   if (w !== undefined) line += `\tw${w}`;
   if (u !== undefined) line += `\tu${u.replace(/[\t\n]/g, ' ')}`;
   if (f !== undefined) line += `\tf${f}`;
+  if (p !== undefined) line += `\tp${p}`;
   if (s !== undefined) for (const key in s) line += `\ts${key}=${s[/** @type {keyof States} */ (key)]}`;
   return line;
 };

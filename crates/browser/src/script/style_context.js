@@ -8,10 +8,10 @@
 import { callCache, callNumber } from './call_cache.js';
 import { canHaveShadowRoot, drawnParent, namesOf, shadowRootOf, tagOf } from './flat_tree.js';
 import {
-  activeElement, attributeNames, documentElementById, effectTarget, getAttribute, isElement, isHtml, matches, parentNode,
-  querySelectorAll, runningAnimations, styleOfHtml, styleOfMath, styleOfSvg,
+  activeElement, attributeNames, documentElementById, effectTarget, getAttribute, isElement, isHtml, listLength, matches,
+  parentNode, querySelectorAll, runningAnimations, styleOfHtml, styleOfMath, styleOfSvg,
 } from './intrinsics.js';
-import { declaredEffects, documentRules, EVERYTHING, HIDE, VARY } from './style_rules.js';
+import { declaredEffects, documentRules, EVERYTHING, HIDE, selectorsOfEffect, VARY } from './style_rules.js';
 
 const MAX_ANIMATIONS = 200;
 
@@ -59,12 +59,12 @@ export class StyleContext {
 
 const contextCache = () => {
   const now = callCache();
-  now.contexts ??= { of: new Map(), root: new StyleContext(null, 0, false, false), byClass: new Map(), special: specialElements() };
+  now.contexts ??= { of: new Map(), root: new StyleContext(null, 0, false, false), byClass: new Map(), special: findSpecialElements(), classed: null };
   return now.contexts;
 };
 
 // Elements whose style differs for a time: under the pointer, focused, the target of a link, animated.
-const specialElements = () => {
+const findSpecialElements = () => {
   const special = new Set(querySelectorAll(document, ':hover'));
   for (let at = /** @type {Node | null} */ (activeElement(document)); at && isElement(at); at = parentNode(at)) special.add(at);
   const hash = location.hash.slice(1);
@@ -249,6 +249,55 @@ const effectsOf = (el, rules) => {
 const inlineEffects = (el) => {
   const style = isHtml(el) ? styleOfHtml(el) : el instanceof SVGElement ? styleOfSvg(el) : el instanceof MathMLElement ? styleOfMath(el) : null;
   return style ? declaredEffects(style.cssText) : 0;
+};
+
+// Elements with a class that has an effect.
+/** @param {StyleRules} rules */
+const classedElements = (rules) => {
+  const now = contextCache();
+  if (now.classed === null) {
+    now.classed = [];
+    const all = querySelectorAll(document, '[class]');
+    for (let i = 0; i < listLength(all); i += 1) {
+      const { effects } = classFacts(all[i], rules);
+      if (effects !== 0) now.classed.push({ el: all[i], effects });
+    }
+  }
+  return now.classed;
+};
+
+// null for a selector with a namespace, which querySelectorAll does not accept.
+/** @param {string} selector */
+const matchingElements = (selector) => {
+  try {
+    return selector === '' ? [] : querySelectorAll(document, selector);
+  } catch (error) {
+    if (!(error instanceof DOMException && error.name === 'SyntaxError')) throw error;
+    return null;
+  }
+};
+
+// With more class names than this, all elements with a class are looked at.
+const MAX_CLASS_SELECTORS = 30;
+// Elements on which a rule or an attribute may have an effect, and those of a selector. Found without deriving contexts, so there
+// are some more; null if every element may be one.
+/** @param {number} wanted @param {string} also @returns {Set<Element> | null} */
+export const elementsWithEffect = (wanted, also = '') => {
+  const rules = documentRules();
+  const selectors = selectorsOfEffect(rules, wanted);
+  if (selectors === null) return null;
+  const found = new Set(contextCache().special);
+  const classes = [];
+  for (const [name, effects] of rules.effects['.']) if (effects & wanted) classes.push(`.${CSS.escape(name)}`);
+  if (classes.length <= MAX_CLASS_SELECTORS) selectors.push(...classes);
+  else for (const { el, effects } of classedElements(rules)) if (effects & wanted) found.add(el);
+  if (also) selectors.push(also);
+  const matched = matchingElements(selectors.join(', '));
+  if (!matched) return null;
+  for (const el of matched) found.add(el);
+  for (const el of querySelectorAll(document, '[style]')) if (inlineEffects(el) & wanted) found.add(el);
+  for (const [el, { effects }] of rules.elements) if (effects & wanted) found.add(el);
+  return found;
 };
 
 // The effects that rules or attributes may have on an element.

@@ -56,9 +56,12 @@ const EFFECT_RULES = [
   [FONT, /^(?:font|font-size)$/],
   [MASK, /^-webkit-text-security$/],
   [BACKGROUND, /^background/],
-  [PLACE | MOVE, /^(?:position|transform|translate|scale|rotate)$|^(?:offset|grid-)/],
-  [PLACE, /^(?:opacity|filter|clip|clip-path|float|top|left|right|bottom|zoom|contain|z-index)$/],
-  [PLACE, /^(?:content-visibility|backface-visibility)$|^(?:-webkit-)?mask|^(?:overflow|inset)/],
+  [PLACE | MOVE, /^(?:transform|translate|scale|rotate|top|left|right|bottom)$|^(?:offset|grid-|inset)/],
+  [PLACE, /^position$/],
+  // A relative position alone moves nothing.
+  [MOVE, /^position$/, /^(?!(?:static|relative|initial|unset)\b)/],
+  [PLACE, /^(?:opacity|filter|clip|clip-path|float|zoom|contain|z-index)$/],
+  [PLACE, /^(?:content-visibility|backface-visibility)$|^(?:-webkit-)?mask|^overflow/],
   [MARGIN | MOVE, /^margin/, NEGATIVE_LENGTH],
   [INDENT, /^text-indent$/, NEGATIVE_LENGTH],
   [SPACING, /^(?:letter|word)-spacing$/, NEGATIVE_LENGTH],
@@ -149,7 +152,7 @@ const newTestMaps = () => ({ tag: new Map(), '.': new Map(), '#': new Map(), '['
 const newStyleRules = () => {
   const found = {
     all: false, effects: newEffectMaps(), tests: newTestMaps(), elements: new Map(), ids: new Set(), attributes: new Map(),
-    isQuirky: compatMode(document) === 'BackCompat', generates: false,
+    isQuirky: compatMode(document) === 'BackCompat', generates: false, tagSelectors: new Map(),
   };
   for (const [effects, tags] of BY_TAG) for (const tag of tags.split(' ')) addEffects(found.effects.tag, tag, effects);
   return found;
@@ -282,7 +285,9 @@ const addSelector = ({ selector, features, isEvery, tests, ids, attributes }, ef
   else {
     for (const { kind, name } of features) {
       addEffects(rules.effects[kind], caseOf(kind, name, rules), effects);
-      if (kind === 'tag') addEffects(rules.effects.tag, name.toLowerCase(), effects);
+      if (kind !== 'tag') continue;
+      addEffects(rules.effects.tag, name.toLowerCase(), effects);
+      addEffects(rules.tagSelectors, selector, effects);
     }
   }
 };
@@ -311,4 +316,17 @@ const markMatches = (selector, effects, rules) => {
     if (!(error instanceof DOMException && error.name === 'SyntaxError')) throw error;
     rules.all = true;
   }
+};
+
+// Selectors of elements on which a rule may have an effect by their tag, id or an attribute; null if that may be any element.
+/** @param {StyleRules} rules @param {number} wanted */
+export const selectorsOfEffect = ({ all, effects, tagSelectors }, wanted) => {
+  if (all || (effects.tag.get('*') ?? 0) & wanted) return null;
+  const selectors = [];
+  // A tag alone would be half of the page.
+  for (const [some, tags] of BY_TAG) if (some & wanted) selectors.push(...tags.split(' '));
+  for (const [selector, some] of tagSelectors) if (some & wanted) selectors.push(selector);
+  for (const [name, some] of effects['#']) if (some & wanted) selectors.push(`#${CSS.escape(name)}`);
+  for (const [name, some] of effects['[']) if (some & wanted) selectors.push(`[${CSS.escape(name)}]`);
+  return selectors;
 };

@@ -3,13 +3,14 @@
 import { isInnerElement } from './accessible_name.js';
 import { accessibleChildren, ownership } from './aria_owns.js';
 import { INLINE_TAGS, isDrawnWithParent, PLAIN_TAGS, setVisible, visibility } from './element_visibility.js';
-import { MAX_VISITED, plainElement, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
+import { MAX_VISITED, modalDialogs, plainElement, setCurrentElement, shadowRootOf, tagOf } from './flat_tree.js';
 import { generatedContent, GeneratedContent } from './generated_content.js';
 import { allChildren, classifyHidden, EXCLUDED, isCollapsed, REVEALED, SHOWN } from './hidden_content.js';
 import {
-  closest, firstElementChild, isElement, isHtml, isText, lastChild, parentNode, previousSibling, querySelectorAll,
+  closest, firstElementChild, isElement, isHtml, isText, lastChild, parentNode, previousSibling,
 } from './intrinsics.js';
 import { isUncovered } from './occlusion.js';
+import { DeferredPart } from './reading_plan.js';
 import { roleOf } from './roles.js';
 import { contextOf, mayHide } from './style_context.js';
 import { GENERATE, POINTER } from './style_rules.js';
@@ -20,9 +21,8 @@ const MAX_WALK_MILLISECONDS = 2000;
 const isInModal = (node) => node !== null && isElement(node) && closest(node, 'dialog:modal') !== null;
 
 // While a modal dialog is open nothing else can be reached, and nothing else is listed. Last first, as on a stack.
-const modalDialogs = () => {
-  const open = Array.from(querySelectorAll(document, 'dialog:modal'));
-  const outer = open.filter((dialog) => !isInModal(parentNode(dialog)));
+const outermostModals = () => {
+  const outer = modalDialogs().filter((dialog) => !isInModal(parentNode(dialog)));
   return outer.length ? outer.reverse() : null;
 };
 
@@ -42,10 +42,11 @@ const isMarkup = (el) =>
  * @param {() => void} breakText
  * @param {boolean} [includeHidden]
  * @param {boolean} [skipsMarkup] whether elements that only mark up text are not visited
+ * @param {DeferredWalk | null} [later] what is not walked, or only marked
  */
-export const walk = (root, visit, text, breakText, includeHidden = false, skipsMarkup = false) => {
+export const walk = (root, visit, text, breakText, includeHidden = false, skipsMarkup = false, later = null) => {
   try {
-    return walkAll(root, visit, text, breakText, includeHidden, skipsMarkup && !includeHidden);
+    return walkAll(root, visit, text, breakText, includeHidden, skipsMarkup && !includeHidden, later);
   } finally {
     setCurrentElement(null);
   }
@@ -58,13 +59,14 @@ export const walk = (root, visit, text, breakText, includeHidden = false, skipsM
  * @param {() => void} breakText
  * @param {boolean} includeHidden
  * @param {boolean} skipsMarkup
+ * @param {DeferredWalk | null} later
  */
-const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
+const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later) => {
   // What the whole page is searched for at first is not part of the walk's time.
   isUncovered(root);
   const started = performance.now();
-  /** @type {(WalkItem | null)[]} */
-  const nodes = modalDialogs() ?? [root];
+  /** @type {(WalkItem | DeferredPart | null)[]} */
+  const nodes = outermostModals() ?? [root];
   const depths = nodes.map(() => 0);
   const silents = nodes.map(() => false);
   const hiddens = nodes.map(() => SHOWN);
@@ -73,12 +75,13 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
   const BREAK = null;
   let visited = 0;
   while (nodes.length) {
-    const node = /** @type {WalkItem | null} */ (nodes.pop());
+    const node = /** @type {WalkItem | DeferredPart | null} */ (nodes.pop());
     const depth = /** @type {number} */ (depths.pop());
     const silent = /** @type {boolean} */ (silents.pop());
     const around = /** @type {number} */ (hiddens.pop());
     const drawn = drawns.pop();
     if (node === BREAK) { breakText(); continue; }
+    if (node instanceof DeferredPart) { breakText(); later?.meet(node, depth); continue; }
     visited += 1;
     if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_WALK_MILLISECONDS)) {
       return { visited, complete: false };
@@ -111,19 +114,40 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup) => {
     if (!includeHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
     /** @type {WalkItem[]} */
     const children = includeHidden ? allChildren(node) : accessibleChildren(node);
+    const parts = later && !below.silent && seen === true && hidden === SHOWN ? later.plan.get(node) : undefined;
     if (seen === true && !below.silent) {
       const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];
       if (before) children.unshift(before);
       if (after) children.push(after);
     }
     const draws = seen === true && PLAIN_TAGS.has(tagOf(node)) && isHtml(node) && !mayHide(node) && ownership().ownerOf.size === 0;
-    for (let i = children.length - 1; i >= 0; i -= 1) {
-      nodes.push(children[i]);
+    const items = parts ? withParts(children, parts, later?.isMarked === true) : children;
+    for (let i = items.length - 1; i >= 0; i -= 1) {
+      const item = items[i];
+      nodes.push(item);
       drawns.push(draws);
       depths.push(below.depth);
-      silents.push(seen === 'inside' && hidden !== REVEALED && isInnerElement(children[i]) ? silent : below.silent);
-      hiddens.push(seen === 'inside' && isInnerElement(children[i]) ? around : includeHidden && isCollapsed(node, children[i]) ? REVEALED : hidden);
+      const isInner = seen === 'inside' && !(item instanceof DeferredPart) && isInnerElement(item);
+      silents.push(isInner && hidden !== REVEALED ? silent : below.silent);
+      hiddens.push(isInner ? around : includeHidden && !(item instanceof DeferredPart) && isCollapsed(node, item) ? REVEALED : hidden);
     }
   }
   return { visited, complete: true };
+};
+
+// Puts the parts in the place of the children that they stand for, or around them. Those around them may overlap.
+/** @param {WalkItem[]} children @param {DeferredPart[]} parts @param {boolean} isMarked */
+const withParts = (children, parts, isMarked) => {
+  /** @type {(WalkItem | DeferredPart)[]} */
+  const all = [];
+  /** @type {DeferredPart[]} */
+  let open = [];
+  for (const child of children) {
+    if (isMarked) for (const part of open) if (part.end === child) all.push(part);
+    open = open.filter((part) => part.end !== child);
+    for (const part of parts) if (part.first === child) { all.push(part); open.push(part); }
+    if (open.length === 0 || isMarked) all.push(child);
+  }
+  if (isMarked) all.push(...open);
+  return all;
 };

@@ -8,6 +8,7 @@ type Rgba = number[];
 type TextField = HTMLInputElement | HTMLTextAreaElement;
 type PaintState = import('./paint_state.js').PaintState;
 type GeneratedContent = import('./generated_content.js').GeneratedContent;
+type DeferredPart = import('./reading_plan.js').DeferredPart;
 /** false: neither the element nor its content; 'inside': perhaps its content; true: rendered. */
 type Visibility = boolean | 'inside';
 
@@ -48,13 +49,13 @@ interface StyleRules {
   elements: Map<Element, { effects: number; matched: string }>;
   /** Ids and attributes that selectors mention. */
   ids: Set<string>; attributes: Map<string, Set<string>>;
-  isQuirky: boolean; generates: boolean;
+  isQuirky: boolean; generates: boolean; tagSelectors: Map<string, number>;
 }
 type StyleContext = import('./style_context.js').StyleContext;
 interface ClassFacts { effects: number; tests: string[] | undefined }
 interface ContextCache {
   of: Map<Element, StyleContext>; root: StyleContext; byClass: Map<string, ClassFacts>;
-  special: Set<Element>;
+  special: Set<Element>; classed: { el: Element; effects: number }[] | null;
 }
 interface InkFacts { fill: string; size: string; mask: string }
 interface GeneratedStyle {
@@ -110,15 +111,26 @@ interface States {
 }
 /** Depth, role, name, value, ref, URL, differing visible text, child frame, states. */
 interface SnapshotNode {
-  d: number; r: string; n?: string; v?: string; e?: string; u?: string; w?: string; f?: string; s?: States;
+  d: number; r: string; n?: string; v?: string; e?: string; u?: string; w?: string; f?: string; s?: States; p?: string;
 }
 interface SnapshotOptions { values?: boolean; exclude_hidden_elements?: boolean; exclude_password_fields?: boolean }
 interface SnapshotRequest {
   prefix: string; nodes: number; bytes: number; options?: SnapshotOptions; links?: boolean; swept?: boolean;
   known?: number | null;
+  /** Bytes of the reply that is made of it: what it cannot show may be deferred. */
+  shows?: number | null;
+  /** The serials of the replies whose deferred parts are to be marked. */
+  completes?: number[] | null;
   /** Tests only: receives the DOM node of each snapshot node. */
   sources?: (Node | null)[] | null;
 }
+
+interface PartCounts { lines: number; acting: number }
+/** A child of an element that a plan looks at, or several that flow together; the size is -1 until it is known. */
+interface PlanItem { first: Node; el: Element | null; tag: string; size: number }
+interface PlanGroup { parent: Element; items: PlanItem[]; next: number; end: number; taken: number; turn: number; kind: number }
+type ReadingPlan = Map<Element, DeferredPart[]>;
+interface DeferredWalk { plan: ReadingPlan; isMarked: boolean; meet(part: DeferredPart, depth: number): void }
 
 interface RefRequest { number: number }
 

@@ -5,7 +5,8 @@
 //! A compromised renderer sends what it likes, so every field is validated.
 
 use super::{
-    node::{MAX_DEPTH, Node, NodeStates},
+    node::{DeferredPart, MAX_DEPTH, Node, NodeStates},
+    partial::DeferredRanges,
     text_redactor::MAX_LABEL,
 };
 use crate::{
@@ -20,6 +21,8 @@ use std::sync::Arc;
 pub(crate) const MAX_NODES: usize = 120_000;
 /// The longest ARIA role is `menuitemcheckbox`.
 const MAX_ROLE_BYTES: usize = 32;
+/// The largest count of a part that was not read.
+const MAX_DEFERRED: usize = 1_000_000;
 /// A page with a longer state is read anew each time.
 const MAX_STATE_BYTES: usize = 64 << 10;
 /// Total bytes of names up to which a reply is kept as a baseline. The script has the same limit.
@@ -63,6 +66,9 @@ struct ReplyHeader {
     animating: bool,
     #[serde(default)]
     state: Option<String>,
+    /// Where the parts that earlier replies deferred begin and end, in turns, by the serials of those replies.
+    #[serde(default)]
+    parts: Option<Vec<(u64, Vec<usize>)>>,
 }
 
 /// A reply that the next one may be a diff against.
@@ -91,6 +97,12 @@ pub(crate) struct FrameSnapshot {
     /// What the script says about the page besides the nodes: a later reading with another state may differ. None if the
     /// page may change without notice.
     pub state: Option<String>,
+    /// The serial of this reply, if it deferred parts of the page.
+    pub partial: Option<u64>,
+    /// The parts that earlier replies deferred, as ranges of these nodes; None if the script was not asked for them.
+    pub parts: Option<Vec<DeferredRanges>>,
+    /// Bytes of the reply that it was read for; the whole page is enough for any.
+    pub shows: Option<usize>,
     serial: u64,
 }
 
@@ -138,8 +150,25 @@ impl FrameReply {
         nodes.extend_from_slice(&before[..header.from]);
         nodes.extend(changed.into_iter().map(|node| Arc::new(node.sanitized(prefix, text))));
         nodes.extend_from_slice(&before[before.len() - header.to..]);
-        let ReplyHeader { omitted_nodes, complete, title, status, serial, still, animating, state, .. } =
-            header;
+        let ReplyHeader {
+            omitted_nodes,
+            complete,
+            title,
+            status,
+            serial,
+            still,
+            animating,
+            state,
+            parts,
+            ..
+        } = header;
+        let partial = nodes.iter().any(|node: &Arc<Node>| node.deferred.is_some()).then_some(serial);
+        let ranges = |(reading, ends): (u64, Vec<usize>)| {
+            let end = nodes.len();
+            let parts = ends.chunks_exact(2).map(|ends| ends[0].min(end)..ends[1].min(end)).collect();
+            DeferredRanges { reading, parts }
+        };
+        let parts = parts.map(|parts| parts.into_iter().map(ranges).collect());
         Some(FrameSnapshot {
             nodes,
             omitted_nodes,
@@ -149,12 +178,20 @@ impl FrameReply {
             still,
             animating,
             state: state.filter(|state| state.len() <= MAX_STATE_BYTES),
+            partial,
+            parts,
+            shows: None,
             serial,
         })
     }
 }
 
 impl FrameSnapshot {
+    /// Whether it holds all that a reply of this many bytes needs; None needs the whole page.
+    pub fn is_enough_for(&self, shows: Option<usize>) -> bool {
+        self.partial.is_none() || shows.is_some_and(|bytes| self.shows.is_some_and(|read| bytes <= read))
+    }
+
     /// The baseline for the next reply of that script; none if it is too large to keep.
     pub fn baseline(&self, world: Id, links: bool) -> Option<FrameBaseline> {
         let bytes: usize = self.nodes.iter().map(|node| node.name.len()).sum();
@@ -205,11 +242,19 @@ fn parse_node(line: &str, escaped: bool) -> Result<Node, FrameReplyError> {
             "u" => node.href = Some(decode(rest)),
             "f" => node.frame = Some(rest.to_owned()),
             "s" => node.states.set(rest),
+            "p" => node.deferred = parse_deferred_part(rest).map(Box::new),
             // A field of a later version.
             _ => {}
         }
     }
     Ok(node)
+}
+
+fn parse_deferred_part(counts: &str) -> Option<DeferredPart> {
+    let mut counts =
+        counts.split(',').map(|count| count.parse().ok().map(|count: usize| count.min(MAX_DEFERRED)));
+    let mut next = || counts.next().flatten();
+    Some(DeferredPart { siblings: next()?, lines: next()?, actionable: next()? })
 }
 
 impl NodeStates {
@@ -297,7 +342,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_field_of_a_node_is_parsed() {
-        let line = "3\tcheckbox\tMilk ~007e ~d83d~de00!\tee4\tvone\twtwo\tuhttp://a.test/\tfF\tschecked=mixed\tslevel=2\tsexpanded=false\tsdisabled=true\tsnovel=true\tznew";
+        let line = "3\tcheckbox\tMilk ~007e ~d83d~de00!\tee4\tvone\twtwo\tuhttp://a.test/\tfF\tschecked=mixed\tslevel=2\tsexpanded=false\tsdisabled=true\tsnovel=true\tp3,40,5\tznew";
         let snapshot = reply(0, 0, line).unwrap().into_snapshot("", None, &TextCutter::default()).unwrap();
         let states = NodeStates {
             checked: Some("mixed".into()),
@@ -316,6 +361,7 @@ pub(super) mod tests {
             visible_label: Some("two".into()),
             frame: Some("F".into()),
             states,
+            deferred: Some(Box::new(DeferredPart { siblings: 3, lines: 40, actionable: 5 })),
         };
         assert_eq!(*snapshot.nodes[0], node);
     }

@@ -76,11 +76,16 @@ impl Fold {
     }
 }
 
-/// Upper bound for a fold, such as `… 100000 more longest-role-names (100000 lines), 100000 actionable [open:
+/// Upper bound for a fold, such as `… about 100000 more longest-role-names (100000 lines), 100000 actionable [open:
 /// cursor=c1000.100000-100000]`.
 pub(super) fn max_fold_bytes(page: &Page) -> usize {
-    let digits = page.nodes.iter().fold(page.nodes.len(), |most, node| most.max(node.text_len())).to_string();
-    52 + MAX_FOLD_ROLE_BYTES + SERIAL_DIGITS + 5 * digits.len()
+    let lines = if page.partial.is_some() {
+        page.nodes.iter().map(|node| node.lines()).sum()
+    } else {
+        page.nodes.len()
+    };
+    let digits = page.nodes.iter().fold(lines, |most, node| most.max(node.text_len())).to_string();
+    58 + MAX_FOLD_ROLE_BYTES + SERIAL_DIGITS + 5 * digits.len()
 }
 
 pub(super) const MAX_FOLD_ROLE_BYTES: usize = 18;

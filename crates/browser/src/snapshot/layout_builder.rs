@@ -127,7 +127,7 @@ impl<'a, F: FormatCost> LayoutBuilder<'a, F> {
         self.open(SiblingGroup { next: first, end, depth: 0, taken: 0, turn: 0, kind: GroupKind::Children });
         while let Some(Reverse((_, _, group))) = self.turns.pop() {
             let mut taken = self.take_next(group) || self.take_rest(group);
-            if !taken && self.items.is_empty() {
+            if !taken && self.items.is_empty() && !self.subtrees.is_deferred(self.groups[group].next) {
                 self.take_first(group);
                 taken = true;
             }
@@ -166,8 +166,25 @@ impl<'a, F: FormatCost> LayoutBuilder<'a, F> {
 
     /// Renders the next member of a group, if there is room.
     fn take_next(&mut self, index: usize) -> bool {
-        let SiblingGroup { next: at, end, depth, .. } = self.groups[index];
+        let SiblingGroup { next: at, end, depth, turn, .. } = self.groups[index];
         let after = self.subtrees.end_of(at).min(end);
+        // A part that was not read is a fold of its own.
+        if self.subtrees.is_deferred(at) {
+            let back = if after == end { self.fold_cost(depth) } else { 0 };
+            if !self.pay(self.fold_cost(depth), back) {
+                return false;
+            }
+            self.groups.push(SiblingGroup {
+                next: at,
+                end: after,
+                depth,
+                taken: 0,
+                turn,
+                kind: GroupKind::Run,
+            });
+            self.advance(index, after);
+            return true;
+        }
         // Only after something is rendered: the first node may need the room that another fold would take.
         if !self.items.is_empty()
             && let Some((part_end, kind)) = self.next_subgroup(&self.groups[index])
@@ -288,7 +305,7 @@ impl<'a, F: FormatCost> LayoutBuilder<'a, F> {
         let alike = |at: &usize| self.subtrees.node(*at).role == node.role;
         let (mut count, mut run_end) = (0, at);
         for sibling in self.subtrees.siblings(at, end).take_while(alike) {
-            count += 1;
+            count += self.subtrees.node(sibling).siblings();
             run_end = self.subtrees.end_of(sibling).min(end);
         }
         (count >= MIN_RUN).then_some((run_end, GroupKind::Run))
@@ -328,7 +345,7 @@ impl<'a, F: FormatCost> LayoutBuilder<'a, F> {
         let mut hidden = 0;
         for group in &self.groups {
             if group.next < group.end {
-                hidden += group.end - group.next;
+                hidden += self.subtrees.lines(group.next, group.end);
                 let fold = self.fold_of(group.next, group.end);
                 self.items.push((group.next, LayoutItem::Fold { depth: group.depth, fold }));
             }
@@ -342,14 +359,16 @@ impl<'a, F: FormatCost> LayoutBuilder<'a, F> {
         let role = self.subtrees.node(first).role.as_str();
         let (mut count, mut alike) = (0, role.len() <= MAX_FOLD_ROLE_BYTES);
         for at in self.subtrees.siblings(first, end) {
-            count += 1;
+            count += self.subtrees.node(at).siblings();
             alike &= self.subtrees.node(at).role == role;
         }
         let what = if alike { role } else { "element" };
         let plural = if count == 1 { "" } else { "s" };
-        let mut summary = format!("{count} more {what}{plural}");
-        if end - first > count {
-            summary.push_str(&format!(" ({} lines)", end - first));
+        let about = if self.subtrees.has_deferred(first, end) { "about " } else { "" };
+        let mut summary = format!("{about}{count} more {what}{plural}");
+        let lines = self.subtrees.lines(first, end);
+        if lines > count {
+            summary.push_str(&format!(" ({lines} lines)"));
         }
         match self.subtrees.actionable(first, end) {
             0 => {}

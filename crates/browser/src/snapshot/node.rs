@@ -1,6 +1,6 @@
 //! Nodes of a page, and the merge of its frames into one list.
 
-use super::frame_reply::FrameSnapshot;
+use super::{frame_reply::FrameSnapshot, partial::DeferredRanges};
 use redact::RedactedFields;
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc};
@@ -21,6 +21,28 @@ pub(crate) struct Node {
     /// Id of the frame embedded here; empty if unknown.
     pub(super) frame: Option<String>,
     pub states: NodeStates,
+    /// A part of the page that was counted and not read; the other fields are those of its first element.
+    pub deferred: Option<Box<DeferredPart>>,
+}
+
+/// What a part that was not read holds, as far as it is known without reading it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DeferredPart {
+    pub siblings: usize,
+    pub lines: usize,
+    pub actionable: usize,
+}
+
+impl Node {
+    /// Lines that a node takes in an outline.
+    pub fn lines(&self) -> usize {
+        self.deferred.as_ref().map_or(1, |part| part.lines)
+    }
+
+    /// Elements that a node stands for, itself included.
+    pub fn siblings(&self) -> usize {
+        self.deferred.as_ref().map_or(1, |part| part.siblings)
+    }
 }
 
 /// Serializes only what is set. An absent state is false or does not apply.
@@ -77,6 +99,10 @@ pub(crate) struct Page {
     pub complete: bool,
     /// Whether something is unseen while animations run that end soon.
     pub animating: bool,
+    /// The serial of the script's reply, if it deferred parts of the page.
+    pub partial: Option<u64>,
+    /// The parts that earlier readings deferred; None if they were not looked for.
+    pub parts: Option<Vec<DeferredRanges>>,
 }
 
 impl Page {
@@ -102,6 +128,8 @@ pub(crate) fn merge_frames(main: FrameSnapshot, mut frames: HashMap<String, Fram
         omitted_nodes: main.omitted_nodes,
         complete: main.complete,
         animating: main.animating,
+        partial: main.partial,
+        parts: main.parts,
     };
     let mut open = vec![(main.nodes.into_iter(), 0)];
     while let Some((nodes, base)) = open.last_mut() {

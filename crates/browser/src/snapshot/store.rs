@@ -3,7 +3,8 @@
 use super::{
     cursor::{Cursor, Span},
     frame_reply::{FrameBaseline, FrameSnapshot},
-    node::Page,
+    node::{Node, Page},
+    partial::{DeferredRanges, PartSizes},
 };
 use crate::cdp::{Id, SessionId};
 use std::{collections::VecDeque, sync::Arc};
@@ -81,6 +82,23 @@ struct StoredSnapshot {
     bytes: usize,
     url: String,
     page: Arc<Page>,
+    /// The number that it was shown with, if parts of it were filled in afterwards.
+    shown: Option<(u64, PartSizes)>,
+}
+
+/// What a cursor opens.
+pub(crate) struct OpenedCursor {
+    pub url: String,
+    pub page: Arc<Page>,
+    pub span: Span,
+    /// Another than the cursor's if positions in the page have changed since it was shown.
+    pub serial: u64,
+}
+
+impl StoredSnapshot {
+    fn has_serial(&self, serial: u64) -> bool {
+        self.serial == serial || self.shown.as_ref().is_some_and(|(shown, _)| *shown == serial)
+    }
 }
 
 impl SnapshotStore {
@@ -92,13 +110,15 @@ impl SnapshotStore {
 
     /// Stores a page. Storing it again, as following a cursor does, makes it the newest.
     pub fn store(&mut self, serial: u64, url: &str, page: &Arc<Page>) {
-        self.stored.retain(|stored| stored.serial != serial);
+        let before = self.stored.iter().position(|stored| stored.serial == serial);
+        let shown = before.and_then(|at| self.stored.remove(at)).and_then(|stored| stored.shown);
         let page = Arc::clone(page);
         self.stored.push_back(StoredSnapshot {
             serial,
             bytes: page.memory_bytes(),
             url: url.to_owned(),
             page,
+            shown,
         });
         while self.stored.len() > MAX_SNAPSHOTS
             || (self.stored.len() > 1
@@ -114,10 +134,10 @@ impl SnapshotStore {
         caller: &CallerId,
         document: &DocumentKey,
     ) -> Option<CallerBaseline> {
-        let is_stored = |serial: &u64| self.stored.iter().any(|stored| stored.serial == *serial);
+        let is_stored = |serial: &u64| self.stored.iter().any(|stored| stored.has_serial(*serial));
         let seen = self.caller_baseline.take()?;
-        (seen.caller == *caller && seen.document == *document && seen.folded.iter().all(is_stored))
-            .then_some(seen)
+        let is_known = seen.caller == *caller && seen.document == *document && seen.page.partial.is_none();
+        (is_known && seen.folded.iter().all(is_stored)).then_some(seen)
     }
 
     /// The reply that this script's next reply may be a diff against.
@@ -159,15 +179,60 @@ impl SnapshotStore {
         self.caller_baseline = baseline;
     }
 
-    /// The page of a cursor and its address, if it is still stored and has such a part.
-    pub fn page_of(&self, cursor: &Cursor) -> Option<(String, Arc<Page>)> {
-        let stored = self.stored.iter().find(|stored| stored.serial == cursor.serial)?;
+    /// Whether the reply to this caller is likely to be a delta.
+    pub fn has_caller_baseline(&self, caller: &CallerId, document: &DocumentKey) -> bool {
+        self.caller_baseline.as_ref().is_some_and(|seen| seen.caller == *caller && seen.document == *document)
+    }
+
+    /// The readings that deferred parts of snapshots which can still be opened.
+    pub fn partial_readings(&self) -> Vec<u64> {
+        let mut readings: Vec<u64> = self.stored.iter().filter_map(|stored| stored.page.partial).collect();
+        readings.dedup();
+        readings
+    }
+
+    /// Whether the snapshot of a cursor lacks parts.
+    pub fn is_partial(&self, cursor: &Cursor) -> bool {
+        let is_meant = |stored: &&StoredSnapshot| stored.has_serial(cursor.serial);
+        self.stored.iter().find(is_meant).is_some_and(|stored| stored.page.partial.is_some())
+    }
+
+    /// Fills in what was deferred. Snapshots whose parts are still missing cannot be opened, and are dropped.
+    pub fn complete(&mut self, later: &[Arc<Node>], ranges: &[DeferredRanges]) {
+        for stored in &mut self.stored {
+            if let Some((page, sizes)) = stored.page.completed(later, ranges) {
+                stored.bytes = page.memory_bytes();
+                stored.page = Arc::new(page);
+                // Cursors into this page must not be taken for those into the page as it was shown.
+                self.last_serial += 1;
+                stored.shown = Some((std::mem::replace(&mut stored.serial, self.last_serial), sizes));
+            }
+        }
+        self.stored.retain(|stored| stored.page.partial.is_none());
+        let serial = self.caller_baseline.as_ref().map(|seen| seen.serial);
+        let shown = self.stored.iter().find(|stored| serial.is_some_and(|serial| stored.has_serial(serial)));
+        if let Some(seen) = self.caller_baseline.as_mut().filter(|seen| seen.page.partial.is_some()) {
+            match shown {
+                Some(shown) => seen.page = Arc::clone(&shown.page),
+                None => self.caller_baseline = None,
+            }
+        }
+    }
+
+    /// The page of a cursor, if it is still stored and has such a part.
+    pub fn open(&self, cursor: &Cursor) -> Option<OpenedCursor> {
+        let stored = self.stored.iter().find(|stored| stored.has_serial(cursor.serial))?;
         let nodes = &stored.page.nodes;
-        let exists = match cursor.span {
+        let span = match &stored.shown {
+            Some((shown, sizes)) if *shown == cursor.serial => sizes.translate(cursor.span),
+            _ => cursor.span,
+        };
+        let exists = match span {
             Span::Nodes { first, end } => first < end && end <= nodes.len(),
             Span::Text { node, from } => nodes.get(node).is_some_and(|node| node.is_part_start(from)),
         };
-        exists.then(|| (stored.url.clone(), Arc::clone(&stored.page)))
+        let (url, page) = (stored.url.clone(), Arc::clone(&stored.page));
+        exists.then_some(OpenedCursor { url, page, span, serial: stored.serial })
     }
 }
 
@@ -191,7 +256,7 @@ mod tests {
     use super::{super::node::tests::page, *};
 
     fn holds(store: &SnapshotStore, cursor: &str) -> bool {
-        store.page_of(&Cursor::parse(cursor).unwrap()).is_some()
+        store.open(&Cursor::parse(cursor).unwrap()).is_some()
     }
 
     #[test]

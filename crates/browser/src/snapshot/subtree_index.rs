@@ -5,6 +5,9 @@ use super::{
     node::{Node, Page},
 };
 
+/// The cost of a part that was not read: more than any budget.
+const UNREAD_COST: usize = 1 << 32;
+
 /// A range of a page's nodes; depths are relative to its first node.
 pub(super) struct SubtreeIndex<'a> {
     pub page: &'a Page,
@@ -18,6 +21,7 @@ pub(super) struct SubtreeIndex<'a> {
     /// Prefix sums, so that any range is one subtraction.
     costs: Vec<usize>,
     actionable: Vec<usize>,
+    lines: Vec<usize>,
 }
 
 impl<'a> SubtreeIndex<'a> {
@@ -41,6 +45,7 @@ impl<'a> SubtreeIndex<'a> {
             inlined: vec![false; count],
             costs: Vec::with_capacity(count + 1),
             actionable: Vec::with_capacity(count + 1),
+            lines: Vec::with_capacity(count + 1),
         };
         index.compute_costs::<F>(max_line, max_text);
         index.compute_subtrees();
@@ -74,9 +79,10 @@ impl<'a> SubtreeIndex<'a> {
     }
 
     fn compute_costs<F: FormatCost>(&mut self, max_line: usize, max_text: usize) {
-        let (mut cost, mut actionable) = (0, 0);
+        let (mut cost, mut actionable, mut lines) = (0, 0, 0);
         self.costs.push(0);
         self.actionable.push(0);
+        self.lines.push(0);
         let mut next_is_inlined = false;
         for at in self.first..self.end {
             let node = &self.page.nodes[at];
@@ -92,9 +98,15 @@ impl<'a> SubtreeIndex<'a> {
                     _ => cost_of::<F>(node, None, max_text) + indent,
                 };
             }
+            if let Some(part) = &node.deferred {
+                cost += UNREAD_COST;
+                actionable += part.actionable;
+            }
+            lines += node.lines();
             actionable += usize::from(node.reference.is_some());
             self.costs.push(cost);
             self.actionable.push(actionable);
+            self.lines.push(lines);
         }
     }
 
@@ -134,6 +146,19 @@ impl<'a> SubtreeIndex<'a> {
 
     pub fn actionable(&self, first: usize, end: usize) -> usize {
         self.actionable[end - self.first] - self.actionable[first - self.first]
+    }
+
+    /// Lines of a range, with those of parts that were not read.
+    pub fn lines(&self, first: usize, end: usize) -> usize {
+        self.lines[end - self.first] - self.lines[first - self.first]
+    }
+
+    pub fn is_deferred(&self, at: usize) -> bool {
+        self.node(at).deferred.is_some()
+    }
+
+    pub fn has_deferred(&self, first: usize, end: usize) -> bool {
+        self.cost(first, end) >= UNREAD_COST
     }
 
     /// Siblings from `first` to `end`.

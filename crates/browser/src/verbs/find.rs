@@ -14,7 +14,7 @@ impl Browser {
     pub(super) async fn find(&self, find: &Find, deadline: Deadline) -> Result<SearchResult, BrowserError> {
         let bytes = find.tokens.bytes() - header_bytes(find.tokens);
         let query = SearchQuery::new(find, bytes).map_err(|source| BrowserError::BadPattern { source })?;
-        let PageReading { url, page, .. } = self.read_page(Links::Omitted, deadline).await?;
+        let PageReading { url, page, .. } = self.read_page(Links::Omitted, None, deadline).await?;
         let serial = self.snapshots().next_serial();
         let searched = Arc::clone(&page);
         // The pattern is the caller's: a slow one must not block other calls.

@@ -278,6 +278,7 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Outcome, BrowserError> {
         let Facts { target, to, options, dialog, .. } = facts;
+        self.complete_before(&action, deadline).await;
         let note = match action {
             Action::Navigate(navigate) => return self.navigate(&navigate, reply, deadline).await,
             Action::Read(read) => return self.read_part(&read, reply, deadline).await.map(Outcome::Read),

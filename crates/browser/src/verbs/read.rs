@@ -9,17 +9,20 @@ use crate::{
     page::{FRAME_WAIT, Probed, ScriptCallError},
     script::ScriptFunction,
     snapshot::{
-        CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, Page, RenderedView,
-        Snapshot, View, merge_frames,
+        CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, OpenedCursor, Page,
+        RenderedView, Snapshot, View, merge_frames,
     },
     text::cut,
 };
 use futures_util::future::join_all;
-use policy::{Part, Read, ReadFormat, TokenBudget};
+use policy::{Action, Part, Read, ReadFormat, TokenBudget};
 use serde::Serialize;
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 const MAX_ATTEMPTS: usize = 3;
+/// How long reading the rest of a page may hold up what follows.
+const COMPLETION_WAIT: Duration = Duration::from_secs(3);
+const WAIT_BEFORE_LEAVING: Duration = Duration::from_millis(500);
 
 /// Limit for all other frames together. It is lower, because a node can take 20 times its JSON in memory.
 const MAX_OTHER_FRAMES_BYTES: usize = 4 << 20;
@@ -47,7 +50,11 @@ impl Browser {
         reply: &ReplyOptions,
         deadline: Deadline,
     ) -> Result<Snapshot, BrowserError> {
-        let reading = self.read_page(Links::Omitted, deadline).await?;
+        let is_known = self.readable_frames().first().is_some_and(|document| {
+            !reply.full && self.snapshots().has_caller_baseline(&reply.caller, document)
+        });
+        let shows = if is_known { None } else { Some(TokenBudget::default()) };
+        let reading = self.read_page(Links::Omitted, shows, deadline).await?;
         let (serial, max_depth) = (self.snapshots().next_serial(), self.options.snapshot.max_depth);
         let view =
             View::whole_page(&reading.page, serial, ReadFormat::Outline, TokenBudget::default(), max_depth);
@@ -76,8 +83,12 @@ impl Browser {
         if let Part::Cursor(text) = &read.part {
             let stale = || BrowserError::StaleCursor { cursor: cut(text, 40) };
             let cursor = Cursor::parse(text).ok_or_else(stale)?;
-            let (url, page) = self.snapshots().page_of(&cursor).ok_or_else(stale)?;
-            let view = View { span: cursor.span, ..view_of(&page, cursor.serial) };
+            if self.snapshots().is_partial(&cursor) {
+                self.complete_reading(deadline.within(COMPLETION_WAIT)).await;
+            }
+            let OpenedCursor { url, page, span, serial } =
+                self.snapshots().open(&cursor).ok_or_else(stale)?;
+            let view = View { span, ..view_of(&page, serial) };
             let rendered = page.render(&view);
             return Ok(self.finish_snapshot(
                 PageReading { url, document: None, page },
@@ -87,7 +98,9 @@ impl Browser {
             ));
         }
         let links = if read.format == ReadFormat::Outline { Links::Omitted } else { Links::Included };
-        let reading = self.read_page(links, deadline).await?;
+        let is_whole_outline = read.part == Part::Page && read.format == ReadFormat::Outline;
+        let shows = is_whole_outline.then_some(read.tokens);
+        let reading = self.read_page(links, shows, deadline).await?;
         let page = &reading.page;
         let mut view = view_of(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
@@ -137,21 +150,52 @@ impl Browser {
         }
     }
 
-    /// The page as it is now, with its address.
+    /// Reads what earlier readings deferred, before an action may change the page.
+    pub(super) async fn complete_before(&self, action: &Action, deadline: Deadline) {
+        let wait = match action {
+            Action::Read(_) | Action::ReadDom(_) | Action::Find(_) | Action::Screenshot(_) => return,
+            // A page that does not answer can still be left.
+            Action::Navigate(_) | Action::Back | Action::Forward | Action::Reload | Action::Tabs(_) => {
+                WAIT_BEFORE_LEAVING
+            }
+            _ => COMPLETION_WAIT,
+        };
+        self.complete_reading(deadline.within(wait)).await;
+    }
+
+    async fn complete_reading(&self, deadline: Deadline) {
+        // A page with an open dialog does not answer.
+        let has_dialog = self.shared.lock().tab.as_ref().is_some_and(|tab| tab.dialog.is_some());
+        if has_dialog || self.snapshots().partial_readings().is_empty() {
+            return;
+        }
+        // If it fails the page is gone or hangs; then its cursors are stale.
+        let completed = self.read_page(Links::Omitted, None, deadline).await;
+        let mut snapshots = self.snapshots();
+        if completed.is_err() || !snapshots.partial_readings().is_empty() {
+            snapshots.complete(&[], &[]);
+        }
+    }
+
+    /// The page as it is now, with its address. With a budget it may lack what a reply of that size does not show.
     pub(super) async fn read_page(
         &self,
         links: Links,
+        shows: Option<TokenBudget>,
         deadline: Deadline,
     ) -> Result<PageReading, BrowserError> {
+        let shows = shows.filter(|_| self.text_cutter().redactor().is_none()).map(TokenBudget::bytes);
         let mut attempts = 1;
         let mut has_waited = false;
         loop {
             let frames = self.readable_frames();
             let ready = self.snapshots().take_settled();
-            let ready = ready.filter(|ready| links == Links::Omitted && ready.frames == frames);
+            let ready = ready.filter(|ready| {
+                links == Links::Omitted && ready.frames == frames && ready.snapshot.is_enough_for(shows)
+            });
             let mut page = match ready {
                 Some(ready) => merge_frames(ready.snapshot, HashMap::new()),
-                None => self.read_frames(&frames, links, deadline).await?,
+                None => self.read_frames(&frames, links, shows, deadline).await?,
             };
             if page.animating && !has_waited {
                 has_waited = true;
@@ -175,9 +219,17 @@ impl Browser {
                     self.mark_secret_fields(&frames, page.fields_masked_in(&masked), deadline).await?;
                     page = masked;
                 }
+                self.complete_snapshots(&mut page);
                 return Ok(PageReading { url: self.state().url, document, page: Arc::new(page) });
             }
             attempts += 1;
+        }
+    }
+
+    /// Fills in what earlier snapshots of this page lack.
+    fn complete_snapshots(&self, page: &mut Page) {
+        if let Some(ranges) = page.parts.take() {
+            self.snapshots().complete(&page.nodes, &ranges);
         }
     }
 
@@ -219,17 +271,20 @@ impl Browser {
         &self,
         frames: &[(String, String)],
         links: Links,
+        shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<Page, BrowserError> {
         // Pages with frames are always read: each frame would have to be unchanged.
         let stamp = match frames {
-            [(frame, _)] => match self.probe_unchanged(frame, links == Links::Included, deadline).await {
-                Ok(Probed::Unchanged(snapshot)) => return Ok(merge_frames(*snapshot, HashMap::new())),
-                Ok(Probed::Changed(stamp)) => stamp,
-                // Reading repeats the attempt, or reports why.
-                Err(ScriptCallError::Gone) => None,
-                Err(error) => return Err(error.into()),
-            },
+            [(frame, _)] => {
+                match self.probe_unchanged(frame, links == Links::Included, shows, deadline).await {
+                    Ok(Probed::Unchanged(snapshot)) => return Ok(merge_frames(*snapshot, HashMap::new())),
+                    Ok(Probed::Changed(stamp)) => stamp,
+                    // Reading repeats the attempt, or reports why.
+                    Err(ScriptCallError::Gone) => None,
+                    Err(error) => return Err(error.into()),
+                }
+            }
             _ => None,
         };
         // Embedding elements are identified first, so that each frame's content gets its place.
@@ -242,7 +297,10 @@ impl Browser {
         }
         let take = || {
             join_all(
-                frames.iter().enumerate().map(|(place, _)| self.read_frame(frames, place, links, deadline)),
+                frames
+                    .iter()
+                    .enumerate()
+                    .map(|(place, _)| self.read_frame(frames, place, links, shows, deadline)),
             )
         };
         let is_still = |taken: &Result<FrameSnapshot, _>| taken.as_ref().is_ok_and(|taken| taken.still);
@@ -271,6 +329,7 @@ impl Browser {
         frames: &[(String, String)],
         place: usize,
         links: Links,
+        shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<FrameSnapshot, ScriptCallError> {
         let (frame, prefix) = &frames[place];
@@ -286,6 +345,12 @@ impl Browser {
         let known = known.filter(|baseline: &FrameBaseline| baseline.links == links);
         request.links = links;
         request.known = known.as_ref().map(|baseline| baseline.serial);
+        // Parts are deferred and found again in pages of one frame only: others are merged.
+        if others == 0 {
+            request.shows = shows;
+            let readings = self.snapshots().partial_readings();
+            request.completes = (shows.is_none() && !readings.is_empty()).then_some(readings);
+        }
         let mut answer: FrameReply = self
             .call_script_bounded(request.bytes, frame, ScriptFunction::TakeSnapshot, &request, limit)
             .await?;
@@ -296,8 +361,9 @@ impl Browser {
                 .call_script_bounded(request.bytes, frame, ScriptFunction::TakeSnapshot, &request, limit)
                 .await?;
         }
-        let snapshot =
+        let mut snapshot =
             answer.into_snapshot(prefix, known.as_ref(), &self.text_cutter()).ok_or(ScriptCallError::Gone)?;
+        snapshot.shows = request.shows;
         if place == 0 {
             self.set_frame_baseline(frame, &snapshot, links);
         }

@@ -96,7 +96,7 @@ impl Browser {
         let find = Find { pattern, limit: 1, ..Find::default() };
         let query = SearchQuery::new(&find, find.tokens.bytes())
             .map_err(|source| BrowserError::BadPattern { source })?;
-        let page = self.read_page(Links::Omitted, limit).await?.page;
+        let page = self.read_page(Links::Omitted, None, limit).await?.page;
         // A plain text is found in one pass over the page, so the search is fast.
         let found = query.search(&page, 0, limit.at.into_std());
         if found.total == 0 && found.out_of_time {

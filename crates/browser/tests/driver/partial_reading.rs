@@ -1,8 +1,8 @@
 //! Reading a long page in parts: folds, cursors, subtrees and find.
 
 use crate::support::{Driver, reference, role, text_of};
-use browser::{BrowserError, Outcome, SearchResult, Snapshot};
-use policy::{Action, Find, Part, Pattern, Read, ReadFormat, Target, TokenBudget};
+use browser::{BrowserError, Content, Outcome, SearchResult, Snapshot};
+use policy::{Action, Click, Find, Part, Pattern, Read, ReadFormat, Target, TokenBudget};
 use std::collections::{HashSet, VecDeque};
 
 async fn read(driver: &Driver, read: Read) -> Result<Snapshot, BrowserError> {
@@ -97,6 +97,49 @@ async fn a_cursor_opens_its_own_snapshot_until_that_is_dropped() {
         assert_eq!((error.code().name(), error.retryable()), ("stale_cursor", false), "{cursor}: {error}");
         assert!(error.hint().contains("Read the page again"), "{}", error.hint());
     }
+}
+
+#[tokio::test]
+async fn what_a_first_reply_does_not_show_is_read_before_an_action_changes_it() {
+    let page = table(1_000)
+        + "<button onclick=\"document.body.append('Noted')\">Note</button>
+           <button onclick=\"document.querySelector('table').remove()\">Remove</button>";
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    let first = driver.goto("http://shop.test/").await;
+    assert!(first.contains("… about ") && first.contains("button \"Remove\""), "{first}");
+    let note = Action::Click(Click::on(role("button", "Note")));
+    let facts = driver.browser.resolve(&note).await.unwrap();
+    let noted = match driver.act_for("test", false, note, facts).await.unwrap() {
+        Outcome::Acted(after) => after.snapshot.unwrap().content,
+        other => panic!("{other:?}"),
+    };
+    let Content::Changes { text, .. } = noted else { panic!("no delta: {noted:?}") };
+    assert!(text.contains("+ - text: \"Noted\"") && text.len() < 500, "{text}");
+    let removed = driver.click(role("button", "Remove")).await.unwrap();
+    assert!(!removed.contains("Order 1\""), "{removed}");
+    let all = read_all(&driver, first, 20_000).await;
+    let rows = (0..1_000).filter(|n| all.contains(&format!("cell: \"Order {n}\"\n"))).count();
+    assert_eq!(rows, 1_000, "the page moved on, the snapshot did not");
+    let again = text_of(&driver.read(ReadFormat::Outline).await);
+    assert!(!again.contains("Order 1\"") && !again.contains("about"), "{again}");
+}
+
+#[tokio::test]
+async fn tricks_are_marked_in_what_is_shown_of_a_long_page() {
+    let rows: String =
+        (0..2_000).map(|n| format!("<p class=row>Row {n} <a href=/{n}>open</a></p>")).collect();
+    let page = format!(
+        "<style>.lid {{ position: absolute; left: 0; top: 0; width: 600px; height: 60px; background: #fff }}
+         .pale {{ color: #fefefe }} .off {{ position: absolute; left: -9999px }}</style>
+         <p>covered words</p><div class=lid>lid</div><p class=pale>pale words</p><p class=off>far words</p>{rows}"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    let first = driver.goto("http://shop.test/").await;
+    assert!(first.contains("… about "), "{first}");
+    for words in ["covered", "pale", "far"] {
+        assert!(first.contains(&format!("text [unseen]: \"{words} words\"")), "{words}: {first}");
+    }
+    assert!(first.contains("\"Row 0\"") && !first.contains("[unseen]: \"Row"), "{first}");
 }
 
 #[tokio::test]

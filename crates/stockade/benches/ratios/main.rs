@@ -9,6 +9,7 @@
 )]
 
 mod actions;
+mod applications;
 mod bare;
 #[path = "../../tests/common/mod.rs"]
 mod common;
@@ -358,31 +359,45 @@ async fn snapshot_times() {
     }
 }
 
-/// Documentation by many generators, with its styles: a snapshot of a page that has just changed, and a second one of the
-/// same page, against `Accessibility.getFullAXTree`, in turns.
+/// Documentation by many generators, and applications, with their styles: the first snapshot of a document, one after a
+/// change, and a second one of the same page, against `Accessibility.getFullAXTree`, in turns.
 async fn corpus_times() {
     let reader = snapshots::Reader::start().await;
-    let mut worst = [(0.0, String::new()), (0.0, String::new())];
+    let mut ratios: [Vec<(f64, String)>; 3] = Default::default();
     for package in corpus::packages() {
         let site = common::site::Site::serve(&package.files());
         for path in &package.pages {
-            reader.goto(&format!("http://{}{path}", site.address)).await;
-            let times = reader.times_after_changes().await;
             let name = format!("{}, {}", package.name, path.rsplit('/').next().unwrap_or_default());
-            let most = [CHANGED_RATIO, UNCHANGED_RATIO];
-            for (at, (what, ours)) in
-                [("changed", times.changed), ("unchanged", times.unchanged)].into_iter().enumerate()
-            {
-                let ratio = ours.as_secs_f64() / times.accessibility_tree.as_secs_f64();
-                line(&format!("{what}: {name}"), ours, "getFullAXTree", times.accessibility_tree, most[at]);
-                if ratio > worst[at].0 {
-                    worst[at] = (ratio, name.clone());
-                }
-            }
+            time_page(&reader, &format!("http://{}{path}", site.address), &name, &mut ratios).await;
         }
     }
-    for ((ratio, name), what) in worst.iter().zip(["changed", "unchanged"]) {
-        tell(&format!("worst page, {what:<9}  ratio {ratio:.3} ({name})"));
+    for (path, page) in applications::pages() {
+        let site = common::site::Site::serve(&[(path, page.as_str())]);
+        time_page(&reader, &format!("http://{}{path}", site.address), path, &mut ratios).await;
+    }
+    for (some, what) in ratios.iter_mut().zip(["first", "changed", "unchanged"]) {
+        some.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let (worst, name) = some.last().unwrap();
+        let median = some[some.len() / 2].0;
+        tell(&format!(
+            "{} pages, {what:<9}  median ratio {median:.3}, worst {worst:.3} ({name})",
+            some.len()
+        ));
+    }
+}
+
+async fn time_page(reader: &snapshots::Reader, url: &str, name: &str, ratios: &mut [Vec<(f64, String)>; 3]) {
+    reader.goto(url).await;
+    let times = reader.times_after_changes().await;
+    let tree = times.accessibility_tree;
+    let kinds = [
+        ("first", times.first, times.first_tree, CHANGED_RATIO),
+        ("changed", times.changed, tree, CHANGED_RATIO),
+        ("unchanged", times.unchanged, tree, UNCHANGED_RATIO),
+    ];
+    for ((what, ours, tree, most), ratios) in kinds.into_iter().zip(ratios) {
+        line(&format!("{what}: {name}"), ours, "getFullAXTree", tree, most);
+        ratios.push((ours.as_secs_f64() / tree.as_secs_f64(), name.to_owned()));
     }
 }
 

@@ -116,6 +116,9 @@ pub struct Times {
 
 /// Medians of one page, with and without a change before.
 pub struct ChangeTimes {
+    /// The first of a document after its reply to the navigation, and the first tree; not medians.
+    pub first: Duration,
+    pub first_tree: Duration,
     pub accessibility_tree: Duration,
     pub changed: Duration,
     pub unchanged: Duration,
@@ -173,9 +176,10 @@ impl Reader {
             unchanged.push(self.time_of(TokenBudget::default()).await.0);
             tree.push(self.time_of_tree().await);
         }
+        let (first, first_tree) = (changed[0], tree[0]);
         let [accessibility_tree, changed, unchanged] =
             [tree, changed, unchanged].map(|mut times| crate::median(&mut times[1..]));
-        ChangeTimes { accessibility_tree, changed, unchanged }
+        ChangeTimes { first, first_tree, accessibility_tree, changed, unchanged }
     }
 
     /// A change that a page could make at any time. Its own work is done before the clock starts.
