@@ -7,7 +7,7 @@
 //! For the origins of a session's sealed credentials TLS ends here: the browser holds placeholders, and they are
 //! swapped for the secrets on their way to the site, where the secrets belong.
 //!
-//! A request of such an origin that may change something leaves only when the session's [`EffectGate`] has decided on
+//! A request of such an origin that may change something leaves only when the session's [`audit::EffectGate`] has decided on
 //! its whole bytes.
 
 mod address;
