@@ -252,8 +252,9 @@ fn refs_and_cursors_of_a_browser_that_died_are_not_given_again() {
     let error = mcp.call("browser_click", json!({"session_id": session, "ref": "e1"})).unwrap_err();
     assert_eq!(error["code"], "stale_ref", "{error}");
     assert!(error["message"].as_str().unwrap().contains("in a tab that is gone"), "{error}");
-    // What the cursor leads to is kept on this side, and outlives the browser.
-    mcp.ok("browser_read", json!({"session_id": session, "cursor": cursor_of(&before)}));
+    // What a first reply cannot show is read on demand, and is gone with the browser.
+    let folded = json!({"session_id": session, "cursor": cursor_of(&before)});
+    assert_eq!(mcp.code("browser_read", folded), "stale_cursor");
     let after = mcp.goto(&session, "http://site.test/")["snapshot"].as_str().unwrap().to_owned();
     assert!(!after.contains("[ref=e1]"), "{after}");
     assert_ne!(cursor_of(&after).split('.').next(), cursor_of(&before).split('.').next());

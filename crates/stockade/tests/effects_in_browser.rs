@@ -75,8 +75,8 @@ fn denied_effects_never_reach_the_server_by_any_means() {
     let writes: Vec<String> =
         run.fixture.site.received().iter().filter(|one| one.is_write()).map(Received::line).collect();
     assert!(writes.is_empty(), "{}", writes.join("\n"));
-    // People are asked about requests, not about elements.
-    for one in run.operator.asked() {
+    // People are asked about requests, not about elements. An address that an agent opens is asked about before.
+    for one in run.operator.asked().into_iter().filter(|one| one.card.tool.as_str() != "browser_navigate") {
         assert_eq!(one.kind, ApprovalKind::Effect, "{one:?}");
     }
 }

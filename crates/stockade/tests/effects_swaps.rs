@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 
 /// How long pages get to do what they do while the question waits.
 const MEANWHILE: Duration = Duration::from_millis(600);
+/// How long a question is looked for whose request the page may take back.
+const TAKEN_BACK: Duration = Duration::from_secs(5);
 /// How long whatever comes after the answer may take.
 const AFTERWARDS: Duration = Duration::from_millis(1500);
 
@@ -144,7 +146,12 @@ impl Attempt<'_> {
         {
             faults.push(format!("the call that asks gave {error}"));
         }
-        let asked = self.question_of(&agent);
+        let Some(asked) = self.question_of(&agent) else {
+            // The page took its request back before anybody could read of it: then it is gone.
+            let arrived = self.arrivals();
+            faults.extend(arrived.iter().map(|one| format!("arrived unasked: {}", one.line())));
+            return faults;
+        };
         let Some(card) = asked.card.effect.clone().filter(|_| asked.kind == ApprovalKind::Effect) else {
             return vec![format!("the question is about no effect: {asked:?}")];
         };
@@ -183,12 +190,15 @@ impl Attempt<'_> {
         faults
     }
 
-    fn question_of(&self, agent: &EffectAgent) -> Approval {
+    /// The question of the held request. A page that may take its request back can be faster than the person.
+    fn question_of(&self, agent: &EffectAgent) -> Option<Approval> {
+        let begun = Instant::now();
         until(&format!("{}: somebody is asked", self.swap.name), PATIENCE, || {
             let mut waiting = self.operator.all_waiting();
             waiting.retain(|one| one.session.as_str() == agent.session);
             waiting.sort_by_key(|one| one.asked_at);
-            waiting.into_iter().next()
+            let given_up = !self.swap.must_arrive && begun.elapsed() > TAKEN_BACK;
+            waiting.into_iter().next().map(Some).or(given_up.then_some(None))
         })
     }
 

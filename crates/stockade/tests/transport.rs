@@ -255,7 +255,12 @@ fn a_client_whose_server_is_gone_gets_the_reason_while_no_other_can_be_started()
     assert!(database.exists());
     std::fs::remove_file(&database).unwrap();
     std::fs::create_dir(&database).unwrap();
-    assert_eq!(mcp.code("browser_open_session", json!({})), "storage_failed");
+    // A request that was on its way when the server ended hears of that first.
+    let code = match mcp.code("browser_open_session", json!({})).as_str() {
+        "server_lost" => mcp.code("browser_open_session", json!({})),
+        code => code.to_owned(),
+    };
+    assert_eq!(code, "storage_failed");
     // Each request looks again.
     std::fs::remove_dir(&database).unwrap();
     mcp.open();
