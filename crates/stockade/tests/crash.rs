@@ -183,7 +183,7 @@ fn the_health_check_notices_a_browser_that_can_start_no_renderer() {
         let now = find_browser_process(&mcp)?;
         (now != before).then_some(())
     });
-    // It was noticed and mended without a call; the next one is told.
+    // It was noticed and mended without a call; the next call reports it.
     machine::until("the session to go on", machine::PATIENCE, || {
         match mcp.call("browser_read", json!({"session_id": session})) {
             Ok(_) => Some(()),

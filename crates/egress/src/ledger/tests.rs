@@ -99,8 +99,8 @@ fn an_entry_is_reported_once_and_an_open_connection_again_after_its_end() {
     let open = ledger.record_allowed(request("open.test"), address, Arc::default());
     ledger.record_failure(request("refused.test"), Reason::Port.into());
     let hosts = |batch: &LedgerBatch| -> Vec<(String, bool)> {
-        let told = |entry: &LedgerEntry| (entry.host.clone(), entry.duration_ms.is_some());
-        batch.entries.iter().map(told).collect()
+        let shown = |entry: &LedgerEntry| (entry.host.clone(), entry.duration_ms.is_some());
+        batch.entries.iter().map(shown).collect()
     };
     let first = ledger.take_batch(64);
     assert_eq!(hosts(&first), [("open.test".to_owned(), false), ("refused.test".to_owned(), false)]);

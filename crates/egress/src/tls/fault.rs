@@ -1,4 +1,4 @@
-//! What is wrong with a site's certificate, as a person is told.
+//! What is wrong with a site's certificate, in words for a person.
 
 use serde::Serialize;
 use tokio_rustls::rustls::{CertificateError, Error};

@@ -23,7 +23,8 @@ const RANDOM_CHARS: usize = 43;
 pub type TerminalSession = i32;
 
 /// The terminal session of a process, or of this one. `None` for a session whose leader is outside this PID namespace
-/// (a process that `docker exec` or `nsenter` brought in): the kernel calls all of those 0, so they are not told apart.
+/// (a process that `docker exec` or `nsenter` brought in): the kernel calls all of those 0, so it cannot be distinguished
+/// from another.
 pub fn terminal_session(pid: Option<i32>) -> Option<TerminalSession> {
     let session = nix::unistd::getsid(pid.map(nix::unistd::Pid::from_raw)).ok()?.as_raw();
     (session > 0).then_some(session)

@@ -19,7 +19,7 @@ const MAX_BYTES: u64 = 512;
 /// The file of one operator's login in one terminal session.
 pub struct LoginFile {
     folder: PathBuf,
-    /// `None` where the terminal session cannot be told from others: nothing is kept then.
+    /// `None` where the terminal session is unknown: nothing is kept then.
     path: Option<PathBuf>,
 }
 

@@ -56,8 +56,8 @@ impl WebSocketServer {
                     while let Some(Ok(message)) = socket.next().await {
                         match &message {
                             Message::Text(said) if said.as_str() == "tell" => {
-                                let told = Message::text(format!("secret {TOKEN}"));
-                                socket.send(told).await.unwrap();
+                                let message = Message::text(format!("secret {TOKEN}"));
+                                socket.send(message).await.unwrap();
                             }
                             Message::Text(said) if said.as_str() == "close" => {
                                 let reason = Utf8Bytes::from(TOKEN);
@@ -132,8 +132,8 @@ async fn messages_pass_both_ways_and_secrets_come_down_as_placeholders() {
         assert_eq!(socket.next().await.unwrap().unwrap(), message);
     }
     socket.send(Message::text("tell")).await.unwrap();
-    let told = socket.next().await.unwrap().unwrap();
-    assert_eq!(told, Message::text(format!("secret {}", credential.token.as_str())));
+    let received = socket.next().await.unwrap().unwrap();
+    assert_eq!(received, Message::text(format!("secret {}", credential.token.as_str())));
     socket.send(Message::Ping(Bytes::from_static(b"p"))).await.unwrap();
     assert_eq!(socket.next().await.unwrap().unwrap(), Message::Pong(Bytes::from_static(b"p")));
     socket.send(Message::text("close")).await.unwrap();

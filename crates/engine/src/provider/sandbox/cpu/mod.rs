@@ -52,7 +52,7 @@ pub struct CpuAccount {
 
 struct AccountState {
     credit: CpuCredit,
-    /// What the kernel was told last.
+    /// The limit that was set last.
     applied: CpuLimit,
     due: Instant,
     /// The most that a jail which burns may use beside others, whatever its credit.
