@@ -4,6 +4,7 @@
 //! and Chromium, which silently sends a request again when a connection that it used before is closed on
 //! it, never orders twice.
 
+use crate::channel::WatchedTunnel;
 use crate::dial::{DialTarget, Dialer};
 use crate::headers::{self, MAX_HEAD_BYTES, MAX_HEADERS};
 use crate::hosts::HostName;
@@ -152,10 +153,20 @@ impl Exchange {
             let (interception, seal) = self.context.sealing.covers(&origin)?;
             Some((interception.clone(), self.sealed_connection(origin, seal, dialed.clone(), row)))
         });
+        let watched = self.watched_tunnel(&target);
+        let context = Arc::clone(&self.context);
         let browser = hyper::upgrade::on(request);
         self.progress().tunnel = Some(Box::pin(async move {
             match (browser.await, sealed) {
-                (Ok(browser), None) => relay(&mut TokioIo::new(browser), &mut site).await,
+                (Ok(browser), None) => {
+                    let mut browser = TokioIo::new(browser);
+                    if let Some(watched) = watched
+                        && !watched.admit(&mut browser, &mut site).await
+                    {
+                        return context.ledger.mark_failed(row, Reason::EffectUnreadable);
+                    }
+                    relay(&mut browser, &mut site).await;
+                }
                 (Ok(browser), Some((interception, sealed))) => {
                     sealed.serve_tunnel(TokioIo::new(browser), site, &interception).await;
                 }
@@ -242,6 +253,13 @@ impl Exchange {
             self.progress().tunnel = Some(Box::pin(relay.run()));
         }
         Ok(response)
+    }
+
+    /// The tunnel, if the gate decides on WebSockets to its site.
+    fn watched_tunnel(&self, target: &Target) -> Option<WatchedTunnel> {
+        let gate = self.context.sealing.effect_gate.get()?;
+        let (host, port) = (target.host.to_string(), target.port);
+        gate.has_undecided_channels(&host, port).then(|| WatchedTunnel { gate: Arc::clone(gate), host, port })
     }
 
     fn sealed_connection(

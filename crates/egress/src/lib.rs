@@ -11,6 +11,7 @@
 //! its whole bytes.
 
 mod address;
+mod channel;
 mod connect;
 mod dial;
 mod exchange;

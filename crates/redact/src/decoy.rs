@@ -16,6 +16,8 @@ use std::ops::Range;
 const MAX_DECOYS: usize = 256;
 /// Letters and digits of a decoy that are recognized where the rest is cut off.
 const WINDOW: usize = 8;
+/// From an ASCII character to its wide form.
+const WIDE: u32 = 0xfee0;
 
 #[derive(Default)]
 pub struct Decoys {
@@ -86,7 +88,7 @@ impl Decoys {
         if let Some(known) = self.decoys.iter().find(is_it) {
             return known.text.clone();
         }
-        let text = format!("{}{}", &supplied[..fixed], same_class_text(&supplied[fixed..]).as_str());
+        let text = format!("{}{}", &supplied[..fixed], decoy_text(&supplied[fixed..]));
         let pairs = text.chars().zip(supplied.chars());
         let characters = pairs.filter(|(decoy, _)| decoy.is_alphanumeric()).collect();
         let supplied = Secret::new(supplied.to_owned());
@@ -127,6 +129,30 @@ impl Decoys {
     }
 }
 
+/// Other text of the same structure. What stands between letters and digits stays, and wide letters stay wide: a reply is
+/// masked for how its text looks, and that to a decoy must look like that to any other text.
+fn decoy_text(supplied: &str) -> String {
+    let narrowed: String = supplied.chars().map(|c| narrow(c).unwrap_or(c)).collect();
+    let made = same_class_text(&narrowed);
+    if !supplied.contains(char::is_alphanumeric) {
+        return made.to_string();
+    }
+    let pairs = made.chars().zip(supplied.chars());
+    pairs
+        .map(|(made, own)| match narrow(own) {
+            _ if !own.is_alphanumeric() => own,
+            Some(_) => char::from_u32(u32::from(made) + WIDE).unwrap_or(made),
+            None => made,
+        })
+        .collect()
+}
+
+/// The ASCII letter or digit that a wide one stands for.
+fn narrow(wide: char) -> Option<char> {
+    let narrow = u32::from(wide).checked_sub(WIDE).and_then(char::from_u32)?;
+    narrow.is_ascii_alphanumeric().then_some(narrow)
+}
+
 fn in_case_of(shown: char, letter: char) -> char {
     if shown.is_uppercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
 }
@@ -136,6 +162,28 @@ mod tests {
     use super::*;
 
     const SECRET: &str = "s:Kq7vXw2mZt9pLb4n.Yc6Rd8";
+
+    #[test]
+    fn a_decoy_looks_like_what_it_replaces() {
+        for between in ["", "\u{200b}", "\u{ad}", " ", "\u{2009}", "·", "\u{fe0f}"] {
+            for wide in [false, true] {
+                let write = |c: char| match wide && c.is_ascii_alphanumeric() {
+                    true => char::from_u32(u32::from(c) + WIDE).unwrap(),
+                    false => c,
+                };
+                let supplied: String = SECRET.chars().map(|c| format!("{}{between}", write(c))).collect();
+                let decoy = decoy_text(&supplied);
+                assert_ne!(decoy, supplied);
+                for (made, own) in decoy.chars().zip(supplied.chars()) {
+                    assert_eq!(made.is_alphanumeric(), own.is_alphanumeric(), "{decoy:?}");
+                    assert_eq!(made.is_ascii(), own.is_ascii(), "{decoy:?}");
+                    assert_eq!(narrow(made).is_some(), narrow(own).is_some(), "{decoy:?}");
+                    assert!(own.is_alphanumeric() || made == own, "{decoy:?}");
+                }
+                assert_eq!(decoy.chars().count(), supplied.chars().count());
+            }
+        }
+    }
 
     #[test]
     fn a_decoy_has_the_structure_of_what_it_replaces_and_is_restored_in_every_writing() {

@@ -26,6 +26,7 @@ mod redacted_fields;
 mod redactor;
 mod secret;
 mod send_in;
+mod swap_escapes;
 mod swap_forms;
 mod swapper;
 mod value_structure;

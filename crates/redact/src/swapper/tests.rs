@@ -167,6 +167,58 @@ fn every_writing_of_a_secret_becomes_that_of_its_placeholder_and_back() {
     }
 }
 
+fn codes_of(text: &str, escaped: &str, write: fn(u32) -> String) -> String {
+    text.chars().map(|c| if escaped.contains(c) { write(u32::from(c)) } else { c.to_string() }).collect()
+}
+
+fn all_but(text: &str, kept: &str, write: fn(u32) -> String) -> String {
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || kept.contains(c);
+    text.chars().map(|c| if is_kept(c) { c.to_string() } else { write(u32::from(c)) }).collect()
+}
+
+/// With the names of the characters whose codes are given, in the order of `&`, `<` and `>`.
+fn named(text: &str, codes: &str) -> String {
+    let names = ["&amp;", "&lt;", "&gt;"];
+    codes
+        .split(' ')
+        .zip(names)
+        .fold(text.to_owned(), |text, (code, name)| text.replace(&format!("&#{code};"), name))
+}
+
+/// As libraries of applications write what is neither a letter nor a digit.
+const LIBRARIES: &[Writing] = &[
+    (".NET", |text| codes_of(text, "<>&'+`", |c| format!("\\u{c:04X}"))),
+    ("Gson", |text| codes_of(text, "<>&'=", |c| format!("\\u{c:04x}"))),
+    ("Django's json_script", |text| codes_of(text, "<>&", |c| format!("\\u{c:04X}"))),
+    ("Laravel", |text| codes_of(text, "<>&'", |c| format!("\\u{c:04X}")).replace('/', "\\/")),
+    ("Go's scripts", |text| codes_of(text, "<>&'+=`", |c| format!("\\u{c:04x}")).replace('/', "\\/")),
+    ("Twig's scripts", |text| all_but(text, ",._", |c| format!("\\u{c:04X}"))),
+    ("ESAPI's scripts", |text| all_but(text, ",._", |c| format!("\\x{c:02X}"))),
+    ("SQL", |text| text.replace('\'', "''")),
+    ("Python's quote", |text| all_but(text, "-_.~/", |c| format!("%{c:02X}"))),
+    ("escape in scripts", |text| all_but(text, "@*_+-./", |c| format!("%{c:02X}"))),
+    ("ASP.NET", |text| html(text).replace('+', "&#x2B;")),
+    ("Twig's attributes", |text| named(&all_but(text, ",.-_", |c| format!("&#x{c:02X};")), "x26 x3C x3E")),
+    ("ESAPI", |text| named(&all_but(text, ",.-_", |c| format!("&#x{c:02x};")), "x26 x3c x3e")),
+    ("AntiXSS", |text| named(&all_but(text, ",.-_", |c| format!("&#{c};")), "38 60 62")),
+    ("BitConverter", |text| text.bytes().map(|byte| format!("{byte:02X}-")).collect()),
+];
+
+#[test]
+fn a_secret_is_found_as_the_libraries_of_applications_escape_it() {
+    let mut noise = Noise(11);
+    let base64 = format!("{}+/{}==", noise.text(ALNUM, 14), noise.text(ALNUM, 14));
+    for secret in [base64.as_str(), "aB3+x/9=Q&z<k>w'u~p!r*(e)7Ed9^m`c"] {
+        let (secret, placeholder) = pair(secret);
+        let sealing = Swapper::sealing([(&secret, &placeholder)]);
+        for (name, write) in LIBRARIES {
+            let (open, sealed) = (write(secret.expose_secret()), write(placeholder.as_str()));
+            let swapped = String::from_utf8(sealing.swap(open.as_bytes()).into_owned()).unwrap();
+            assert_eq!(swapped, sealed, "{name}");
+        }
+    }
+}
+
 /// Writings whose length depends on the character, and bytes that are no UTF-8. The value is found, and none of it stays.
 #[test]
 fn writings_without_room_lose_the_secret_too() {

@@ -144,6 +144,7 @@ async fn feed(what: &str, seeds: Vec<Vec<u8>>, mut read: impl AsyncFnMut(Vec<u8>
         watch.check(what, &input);
         runs += 1;
     }
+    println!("{what}: {runs} runs");
     assert!(runs > 20, "{what}: {runs} runs");
 }
 
