@@ -41,7 +41,7 @@ impl ApprovalAuthority {
         Approved { question, approved_by: by.describe("") }
     }
 
-    /// The operator approved this question and the same for the rest of the session, where that can be given.
+    /// Approved, and the same for the rest of the session where that is offered.
     pub fn approve_for_session(
         &self,
         question: Question,
@@ -53,7 +53,7 @@ impl ApprovalAuthority {
     }
 }
 
-/// A question that an operator approved. It authorizes one action, while the page is as it was.
+/// An approved question. It authorizes one action, as long as the page is unchanged.
 #[derive(Debug)]
 pub struct Approved {
     question: Question,

@@ -55,7 +55,7 @@ impl From<Permit> for Authorization {
     }
 }
 
-/// An authorized action whose intent is on record. The driver accepts nothing else, and consumes it.
+/// An authorized action whose intent is recorded. The driver accepts nothing else, and consumes it.
 #[derive(Debug)]
 pub struct Permitted {
     action: Action,

@@ -44,7 +44,7 @@ pub fn chain_folders(audit: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(numbered_folders(audit)?.into_iter().map(|(_, path)| path).collect())
 }
 
-/// The highest number among a chain and those beside it; 0 for a folder that is no chain's.
+/// The highest number of the chains beside `folder`, its own included; 0 if there are none.
 pub fn highest_number(folder: &Path) -> io::Result<u64> {
     let beside = folder.parent().map_or_else(|| Ok(Vec::new()), numbered_folders)?;
     Ok(beside.last().map_or(0, |(number, _)| *number as u64))
@@ -104,7 +104,7 @@ pub struct ChainPosition {
     pub chain: String,
     pub last: Link,
     pub begins: Link,
-    /// The segment to go on with, and its length in whole lines; `None` for a new chain.
+    /// The segment to continue, and its length in whole lines; `None` for a new chain.
     pub segment: Option<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Effects on record: from a decision to a request that may leave.
+//! Recorded effects: from a decision to a request that may leave.
 
 use crate::approval::{ApprovalAuthority, Approver};
 use crate::error::AuditError;
@@ -57,7 +57,7 @@ impl ApprovalAuthority {
         approved(question, by.describe(""))
     }
 
-    /// The operator approved these bytes, and the same pattern for the rest of the session where that can be given.
+    /// The operator approved these bytes, and the same pattern for the rest of the session where that is offered.
     pub fn approve_effect_for_session(
         &self,
         question: EffectQuestion,
@@ -74,7 +74,7 @@ fn approved(question: EffectQuestion, decided_by: Redacted) -> EffectAuthorizati
     EffectAuthorization { effect, class, rule, decided_by }
 }
 
-/// An authorized effect whose intent is on record. The proxy sends nothing else that may change something.
+/// An authorized effect whose intent is recorded. Nothing else that may change something is sent.
 #[must_use]
 pub struct PermittedEffect {
     digest: EffectDigest,
@@ -116,7 +116,7 @@ impl PermittedEffect {
     }
 }
 
-/// What the gate knows of an effect beside its authorization.
+/// The gate's further facts about an effect.
 pub struct EffectRecordContext<'a> {
     pub subject: &'a EventSubject,
     /// The intent of the action before it, if one was.

@@ -29,6 +29,18 @@ pub trait EffectGate: fmt::Debug + Send + Sync {
     fn note_undecided_channel(&self, url: &str) {
         let _ = url;
     }
+
+    /// Whether WebSockets to a host leave without being decided on, message by message.
+    fn has_undecided_channels(&self, host: &str, port: u16) -> bool {
+        let _ = (host, port);
+        false
+    }
+
+    /// Whether a page may open a WebSocket to such a host now.
+    fn permits_undecided_channel(&self, host: &str, port: u16) -> bool {
+        let _ = (host, port);
+        true
+    }
 }
 
 pub type EffectDecided = Pin<Box<dyn Future<Output = Result<Cleared, EffectRefused>> + Send>>;

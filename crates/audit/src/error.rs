@@ -14,7 +14,7 @@ pub enum AuditError {
     Key(#[from] KeyError),
     #[error("cannot write the audit log")]
     Write { source: Arc<io::Error> },
-    /// The log is not as it was written. Nothing is added to it.
+    /// The log was altered. Nothing is added to it.
     #[error("the audit log {path} is damaged: {defect}")]
     Corrupt { path: Arc<PathBuf>, defect: Arc<Defect> },
     #[error("the audit log's writer has stopped")]

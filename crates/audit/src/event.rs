@@ -73,7 +73,7 @@ pub enum EventKind {
     EffectRefused,
     /// A person is asked.
     ApprovalAsked,
-    /// The question was answered, or its time is over.
+    /// The question was answered or expired.
     ApprovalDecided,
     /// Something that an operator should know of at once.
     Alert,
@@ -97,7 +97,7 @@ pub enum EventKind {
     RecordingFailed,
     LogBegun,
     LogOpened,
-    /// What a crash left was mended.
+    /// The end of the log was repaired after a crash.
     LogRecovered,
     /// Old segments are dropped.
     LogTrimmed,
@@ -128,7 +128,7 @@ pub enum EventKind {
     CredentialInjected,
     /// The site did not take it.
     CredentialExpired,
-    /// Cookies that a site rotated went into the vault, or were thrown away, by an operator's word.
+    /// An operator stored or discarded cookies that a site rotated.
     CredentialAccepted,
     CredentialRejected,
     /// An operator lets the egress proxy put its secrets into one more place of requests.

@@ -25,7 +25,7 @@ pub struct Head {
     /// The last line, by number; 0 before the first.
     pub seq: u64,
     pub hash: String,
-    /// The first line that is kept; those before it were dropped by retention, and the log says so.
+    /// The first kept line. Retention dropped those before it, and the log records that.
     pub begins: u64,
     /// The hash of the line before that.
     pub begins_after: String,

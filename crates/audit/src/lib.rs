@@ -4,7 +4,7 @@
 //! [`Log::intend`] consumes an [`Authorization`], records it durably, and returns the [`Permitted`] that the driver
 //! takes. An authorization comes from a [`policy::Permit`], or from an [`Approved`] question that was rechecked.
 //!
-//! Nobody else makes a [`Permitted`]:
+//! Only this crate makes a [`Permitted`]:
 //! ```compile_fail,E0451
 //! fn forge(action: policy::Action, facts: policy::Facts) -> audit::Permitted {
 //!     audit::Permitted { action, facts }

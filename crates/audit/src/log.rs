@@ -22,13 +22,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 
-/// A caller waits this long for the disk. A line that is written later is on record without its action.
+/// Timeout of a caller that waits for the disk. A line that is written later has no action.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How a log is stored.
 pub struct LogOptions {
     pub key: Key,
-    /// A longer segment is followed by a new one.
+    /// When a segment exceeds this size, a new one follows.
     pub segment_bytes: u64,
     /// The oldest segments are dropped when the log is larger.
     pub most_bytes: u64,
@@ -62,11 +62,11 @@ pub struct Intent {
     outcome: EventKind,
     action: &'static str,
     pub correlation: CorrelationId,
-    /// Reserved in the queue for the outcome, so that it can always be handed over; taken when it is.
+    /// A reserved slot in the queue, so that the outcome can always be handed over.
     slot: Option<Slot>,
 }
 
-/// What the gate knows of an action beside its authorization.
+/// The gate's further facts about an action.
 pub struct ActionContext<'a> {
     pub subject: &'a EventSubject,
     pub user_agent: &'a Redacted,
@@ -158,7 +158,7 @@ impl Log {
         let mut intent = Intent { log, subject, outcome, action, correlation, slot: Some(slot) };
         let written = wait_for(answer).await;
         if let Err(AuditError::Write { .. }) = &written {
-            // It is not on record, so it has no outcome either.
+            // Without an intent there is no outcome either.
             intent.slot = None;
         }
         written.map(|()| intent)
@@ -386,7 +386,7 @@ fn describe_target(action: &Action, facts: &Facts) -> Option<String> {
 
 #[cfg(test)]
 impl Log {
-    /// A log whose lines nobody writes but the test.
+    /// A log in which only the test writes lines.
     pub fn unattended(queue: Queue, head: Head) -> Log {
         let state = State::Open { queue, heads: watch::channel(head).1 };
         let folder = Arc::new(PathBuf::new());

@@ -23,7 +23,7 @@ pub enum LineClass {
     Closing,
     /// Refused if there is no space.
     Required,
-    /// Has happened already, and nobody waits for it: counted if there is no space.
+    /// It has happened already, and nobody waits for it. Counted if there is no space.
     BestEffort,
 }
 

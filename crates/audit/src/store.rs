@@ -15,7 +15,7 @@ use std::path::Path;
 
 /// Space is set aside in steps of this: small, so that a full disk is met by the next intents and not by a later one.
 const STEP: u64 = 8 * 1024;
-/// Kept beside the room for outcomes: what a page does by itself, and that the disk was full.
+/// Space that is kept in addition to that for outcomes: for events that a page causes, and for a full disk.
 const SLACK: u64 = 64 * 1024;
 
 pub struct Store {
@@ -188,7 +188,7 @@ impl Store {
         Ok(self.older()?.into_iter().take_while(|segment| segment.first < first).collect())
     }
 
-    /// Gives up everything up to the end of `dropped`, once the log says so: the head first, then the files.
+    /// Drops everything up to the end of `dropped`, after the log has recorded it: the head first, then the files.
     pub fn drop_segments(&mut self, dropped: &[Segment]) -> io::Result<Option<Head>> {
         let Some(newest) = dropped.last() else { return Ok(None) };
         let next = chain::segments(&self.held.folder)?.into_iter().find(|it| it.first > newest.first);
@@ -213,7 +213,7 @@ impl Store {
         sync_folder(&self.held.folder)
     }
 
-    /// Forgets a torn line that is on record now.
+    /// Forgets an incomplete line after it was recorded.
     pub fn forget_torn(&self) -> io::Result<()> {
         recover::forget_torn(&self.held.folder)
     }

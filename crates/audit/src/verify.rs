@@ -28,7 +28,7 @@ pub struct Report {
     pub first: u64,
     pub last: u64,
     pub segments: usize,
-    /// Lines before `first` that retention has dropped, by the signed head's word.
+    /// Lines before `first` that retention has dropped, according to the signed head.
     pub dropped: u64,
     /// The key that signed, in hexadecimal.
     pub key: Option<String>,
@@ -344,7 +344,7 @@ fn follows(last: Link, line: &ParsedLine) -> Result<(), DefectKind> {
     }
 }
 
-/// Without retries, for a log that nobody writes.
+/// Without retries, for a log that has no writer.
 #[cfg(test)]
 pub fn verify_closed(folder: &Path) -> Report {
     verify_once(folder, None, &[]).unwrap()

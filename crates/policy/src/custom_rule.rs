@@ -159,7 +159,7 @@ impl RuleCondition {
         };
         let shown = values.iter().find(|value| self.accepts(value)).map_or("", |value| value);
         let is_typed = self.subject == Subject::Param && matches!(self.field, "text" | "key");
-        let shown = if is_typed { "[not told]" } else { shown };
+        let shown = if is_typed { "[typed text]" } else { shown };
         holds.then(|| Evidence::new(self.field, shown))
     }
 

@@ -38,6 +38,8 @@ pub struct Read {
     /// RiskResponses that are shown before the rest is folded; the session's setting when absent.
     pub max_depth: Option<usize>,
     pub part: Part,
+    /// Include where elements with refs are.
+    pub boxes: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

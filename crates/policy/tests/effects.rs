@@ -5,6 +5,7 @@ use policy::{
     Action, AnswerDialog, Appearance, CausingAction, Check, Chord, Click, DialogFacts, Drag, Effect,
     EffectRequest, EffectTransport, ElementFacts, Facts, Origin, Policy, Press, Target, TypeText,
 };
+use std::sync::Arc;
 
 /// The address, the body or the element that was acted on says that a request is consequential.
 const CONSEQUENTIAL: &str = include_str!("effects_consequential.table");
@@ -16,7 +17,7 @@ const LABELS: &str = include_str!("effects_labels.table");
 const LANGUAGES: &str = include_str!("effects_languages.table");
 const TABLES: [(&str, usize); 4] = [(CONSEQUENTIAL, 700), (ORDINARY, 500), (LABELS, 150), (LANGUAGES, 350)];
 
-fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
+pub(crate) fn lines(table: &'static str) -> impl Iterator<Item = &'static str> {
     table.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
 }
 
@@ -58,12 +59,17 @@ fn cause(written: &str, url: &str) -> Option<CausingAction> {
             (Action::Check(Check { target, checked: true }), element("checkbox", "input", name, None), true)
         }
         "dialog" => return Some(answered_dialog(name)),
+        "confirmed" | "declined" | "alerted" => return Some(dialog_after_click(verb, name)),
         "drag" => return Some(dropped_on(name)),
+        // A click on a control without a name.
+        "" if name == "icon" => {
+            (Action::Click(Click::on(target)), element("button", "button", "", None), true)
+        }
         "late" => (Action::Click(Click::on(target)), element("button", "button", name, None), false),
         _ => (Action::Click(Click::on(target)), element("button", "button", written, None), true),
     };
     let facts = Facts { page_url: "https://app.test/page".into(), target: Some(element), ..Facts::default() };
-    Some(CausingAction { number: 1, action, facts, is_recent })
+    Some(CausingAction { number: 1, action, facts, is_recent, opened_by: None })
 }
 
 /// A `confirm` dialog with these words was accepted.
@@ -75,7 +81,19 @@ fn answered_dialog(message: &str) -> CausingAction {
     };
     let facts = Facts { page_url: "https://app.test/page".into(), dialog: Some(dialog), ..Facts::default() };
     let action = Action::Dialog(AnswerDialog { accept: true, text: None });
-    CausingAction { number: 1, action, facts, is_recent: true }
+    CausingAction { number: 1, action, facts, is_recent: true, opened_by: None }
+}
+
+/// `LABEL / MESSAGE`: a click opened a dialog, which was then answered.
+fn dialog_after_click(answer: &str, written: &str) -> CausingAction {
+    let (label, message) = written.split_once(" / ").unwrap();
+    let mut answered = answered_dialog(message);
+    answered.action = Action::Dialog(AnswerDialog { accept: answer != "declined", text: None });
+    if let Some(dialog) = answered.facts.dialog.as_mut().filter(|_| answer == "alerted") {
+        dialog.kind = "alert".into();
+    }
+    answered.opened_by = cause(label, "https://app.test/page").map(Arc::new);
+    answered
 }
 
 /// Something was dropped on the element of this name.
@@ -87,7 +105,13 @@ fn dropped_on(name: &str) -> CausingAction {
         to: Some(element("region", "div", name, None)),
         ..Facts::default()
     };
-    CausingAction { number: 1, action: Action::Drag(Drag { from, to }), facts, is_recent: true }
+    CausingAction {
+        number: 1,
+        action: Action::Drag(Drag { from, to }),
+        facts,
+        is_recent: true,
+        opened_by: None,
+    }
 }
 
 fn body(kind: &str, written: &str) -> (String, Vec<u8>) {
@@ -122,7 +146,7 @@ fn body(kind: &str, written: &str) -> (String, Vec<u8>) {
 }
 
 /// The expected classes, the request and what was acted on before.
-fn read(line: &str) -> (&str, EffectRequest, Option<CausingAction>) {
+pub(crate) fn read(line: &str) -> (&str, EffectRequest, Option<CausingAction>) {
     let cells: Vec<&str> = line.split('|').map(str::trim).collect();
     let [class, kind, address, content, written, acted] = cells[..] else { panic!("six cells: {line}") };
     let (method, path) = address.split_once(' ').unwrap_or_else(|| panic!("{line}"));

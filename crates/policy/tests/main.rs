@@ -6,5 +6,7 @@
 mod credentials;
 #[path = "effects.rs"]
 mod effects;
+#[path = "effects_measured.rs"]
+mod effects_measured;
 #[path = "table.rs"]
 mod table;

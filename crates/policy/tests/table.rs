@@ -4,7 +4,8 @@
 use policy::{
     Action, AnswerDialog, Appearance, Check, Chord, Click, DialogFacts, DomainPattern, Drag, ElementFacts,
     Facts, Find, FormButton, FormFacts, Hover, LoadState, Navigate, OptionFacts, Origin, Policy, Press, Read,
-    Screenshot, Scroll, Select, SelectOption, SessionMode, Settings, Tabs, Target, TypeText, WebUrl,
+    RiskResponse, Screenshot, Scroll, Select, SelectOption, SessionMode, Settings, Tabs, Target, TypeText,
+    WebUrl,
 };
 
 /// `action | element or address | facts | risk decision rule`; the head of the file explains the columns.
@@ -191,5 +192,27 @@ fn the_same_input_has_the_same_assessment() {
         let case = Case::read(line);
         let ask = || policy.assess(&case.action(), &case.facts(), SessionMode::SignedIn);
         assert_eq!(ask(), ask(), "{line}");
+    }
+}
+
+#[test]
+fn medium_risks_in_clean_sessions_follow_the_setting_for_new_domains() {
+    let lines = [
+        ("navigate | https://github.com/x | page=https://a.test/ clean |", ["allow", "allow", "allow"]),
+        ("navigate | https://new.test/ | page=https://a.test/ clean |", ["allow", "ask", "deny"]),
+        ("type | textbox \"Full name\" | clean |", ["allow", "ask", "deny"]),
+        ("type | textbox \"Full name\" | page=https://github.com/x clean |", ["allow", "allow", "allow"]),
+        ("type | textbox \"Full name\" | page=https://admin.trusted.test/ clean |", ["ask", "ask", "ask"]),
+        ("type | textbox \"Search\" | clean |", ["allow", "allow", "allow"]),
+        ("click | button \"Delete\" | clean |", ["ask", "ask", "ask"]),
+    ];
+    for (at, response) in [RiskResponse::Allow, RiskResponse::Ask, RiskResponse::Deny].into_iter().enumerate()
+    {
+        let policy = Policy::new(Settings { medium_on_new_domain: response, ..settings() });
+        for (line, expected) in lines {
+            let case = Case::read(line);
+            let assessed = policy.assess(&case.action(), &case.facts(), SessionMode::Clean);
+            assert_eq!(assessed.decision.as_str(), expected[at], "{line} {response:?}");
+        }
     }
 }

@@ -4,9 +4,9 @@ use super::*;
 use std::collections::BTreeMap;
 
 /// A small generator of its own: the same seed makes the same thousand.
-struct Dice(u64);
+struct SeededRandom(u64);
 
-impl Dice {
+impl SeededRandom {
     fn below(&mut self, end: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -54,7 +54,7 @@ fn next(text: &Text, segment: usize, line: usize) -> (usize, usize) {
 }
 
 /// One manipulation: what it was, the chain after it, and the location that has to be named.
-fn manipulate(dice: &mut Dice, original: &Text) -> (String, Text, (usize, usize)) {
+fn manipulate(dice: &mut SeededRandom, original: &Text) -> (String, Text, (usize, usize)) {
     let mut text = original.clone();
     let segment = dice.below(text.len());
     let line = dice.below(text[segment].1.len());
@@ -151,7 +151,7 @@ async fn check_manipulations(last_has_one_line: bool) {
     let original = read(folder.path());
     assert!(original.len() > 4);
     assert!(check(folder.path()).ok());
-    let mut dice = Dice(0x5eed_0001);
+    let mut dice = SeededRandom(0x5eed_0001);
     for round in 0..1000 {
         let (what, changed, (segment, line)) = manipulate(&mut dice, &original);
         let report =

@@ -12,7 +12,7 @@ async fn written(folder: &Path, count: usize) {
     closed(log, folder);
 }
 
-/// The writer's thread lets go of the chain a moment after the last sender.
+/// The writer's thread releases the chain a moment after the last sender.
 fn closed(log: Log, folder: &Path) {
     drop(log);
     let lock = std::fs::File::open(chain(folder).join("lock")).unwrap();
@@ -52,7 +52,7 @@ async fn a_torn_line_is_removed_and_recorded() {
 async fn a_crash_during_recovery_keeps_the_torn_line() {
     let folder = tempfile::tempdir().unwrap();
     written(folder.path(), 3).await;
-    // As it is left between the cut and the note.
+    // The state between the truncation and its record.
     std::fs::write(chain(folder.path()).join("torn"), "{\"seq\":5,\"half").unwrap();
     written(folder.path(), 1).await;
     assert!(
@@ -82,7 +82,7 @@ async fn a_log_ahead_of_its_head_is_signed_at_the_next_start() {
     );
 }
 
-/// Both of the writes that a crash can interrupt, beside what only a manipulation explains.
+/// Both writes that a crash can interrupt, compared with what only a manipulation explains.
 #[tokio::test]
 async fn an_interrupted_write_is_an_incomplete_tail_and_a_manipulated_end_is_a_defect() {
     /// The file of heads has two slots of this size.

@@ -47,6 +47,7 @@ pub(super) fn rule_of(class: EffectClass) -> &'static BuiltinRule {
     match class {
         EffectClass::Read => &catalog::EFFECT_READ,
         EffectClass::Write => &catalog::EFFECT_WRITE,
+        EffectClass::Unknown => &catalog::EFFECT_UNKNOWN,
         EffectClass::Destroy => &catalog::EFFECT_DESTROYS,
         EffectClass::Send => &catalog::EFFECT_SENDS,
         EffectClass::Pay => &catalog::EFFECT_PAYS,
@@ -81,9 +82,11 @@ impl Policy {
         let mut description = builtin.description.to_owned();
         // An operator's rule about the action that led here raises the risk of what it causes.
         for custom in &self.settings.rules {
-            if let Some(cause) = context.cause.filter(|cause| cause.is_recent)
-                && custom.risk > risk
-                && let Some(facts) = custom.applies(&cause.action, &cause.facts)
+            let cause = context.cause.filter(|cause| cause.is_recent);
+            let acts = cause.into_iter().chain(cause.and_then(CausingAction::confirmed));
+            let applies = |cause: &CausingAction| custom.applies(&cause.action, &cause.facts);
+            if custom.risk > risk
+                && let Some(facts) = acts.filter_map(applies).next()
             {
                 (risk, rule) = (custom.risk, RuleName::custom(&custom.name));
                 description.clone_from(&custom.description);

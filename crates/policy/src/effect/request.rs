@@ -4,6 +4,7 @@ use crate::{Action, Facts};
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::sync::Arc;
 
 /// Headers by which servers take a request for one of another method.
 const METHOD_OVERRIDES: [&str; 3] = ["x-http-method-override", "x-method-override", "x-http-method"];
@@ -131,6 +132,25 @@ pub struct CausingAction {
     pub facts: Facts,
     /// The action was under way, or had ended only moments before. Later requests are the page's own.
     pub is_recent: bool,
+    /// The action that opened the dialog which this one answers. Both are one act: the page waited in between.
+    pub opened_by: Option<Arc<CausingAction>>,
+}
+
+impl CausingAction {
+    /// The action that says what was acted on: of the answer to a dialog, the one that opened it.
+    pub fn on_element(&self) -> &CausingAction {
+        match &self.opened_by {
+            Some(opener) if matches!(self.action, Action::Dialog(_)) => opener,
+            _ => self,
+        }
+    }
+
+    /// The action that opened the dialog, unless the answer was no.
+    pub(super) fn confirmed(&self) -> Option<&CausingAction> {
+        let Action::Dialog(answer) = &self.action else { return None };
+        let asks = self.facts.dialog.as_ref().is_some_and(|dialog| dialog.kind == "confirm");
+        self.opened_by.as_deref().filter(|_| answer.accept || !asks)
+    }
 }
 
 #[cfg(test)]

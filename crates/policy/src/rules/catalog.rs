@@ -83,6 +83,7 @@ rules! {
 
     EFFECT_READ = "effect.read", Low, "reads from the site";
     EFFECT_WRITE = "effect.write", Medium, "changes something on the site";
+    EFFECT_UNKNOWN = "effect.unknown", High, "may be more than an ordinary change: its command or button is on no list";
     EFFECT_DESTROYS = "effect.destroys", High, "deletes or cancels something";
     EFFECT_SENDS = "effect.sends", High, "sends or publishes something";
     EFFECT_PAYS = "effect.pays", Critical, "pays, orders or moves money";

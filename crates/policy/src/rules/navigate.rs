@@ -105,6 +105,13 @@ pub(super) fn is_documentation(label: &str, href: Option<&str>) -> bool {
         "learn", "hilfe", "ayuda",
     ];
     const LONG_TITLE: usize = 5;
+    // Titles of instructions, in languages without spaces as well.
+    const INSTRUCTING: [&str; 8] =
+        ["step by step", "step-by-step", "方法", "如何", "怎么", "やり方", "하는 법", "방법"];
+    let lower = label.to_lowercase();
+    if INSTRUCTING.iter().any(|part| lower.contains(part)) {
+        return true;
+    }
     let words: Vec<&str> = label.split_whitespace().collect();
     if words.len() < 3 && !label.ends_with(['?', '？']) {
         return false;

@@ -154,7 +154,7 @@ fn send_if_chat(findings: &mut Findings, element: &ElementFacts) {
 fn is_masked(name: &str) -> bool {
     let name = name.trim();
     name.chars().count() >= 4
-        && name.chars().all(|c| matches!(c, '•' | '●' | '∙' | '·' | '*' | '＊' | '⚫' | '⦁' | '∗'))
+        && name.chars().all(|c| matches!(c, ' ' | '•' | '●' | '∙' | '·' | '*' | '＊' | '⚫' | '⦁' | '∗'))
 }
 
 /// Control+Enter and the like, by which many pages send a message.

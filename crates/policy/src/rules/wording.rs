@@ -88,5 +88,10 @@ const NOTES: [&str; 24] = [
 pub(crate) fn is_chat(name: &str) -> bool {
     let meanings = Meanings::of(name);
     let word = meanings.word(Meaning::Comment);
-    word.is_some_and(|word| !NOTES.contains(&word)) && !meanings.has(Meaning::Search)
+    // Who writes a letter breaks its lines with Enter.
+    const LETTERS: [&str; 9] =
+        ["body", "corps", "cuerpo", "corpo", "nachrichtentext", "treść", "brödtext", "тело", "本文"];
+    let name = name.to_lowercase();
+    let is_letter = LETTERS.iter().any(|part| name.contains(part));
+    word.is_some_and(|word| !NOTES.contains(&word)) && !meanings.has(Meaning::Search) && !is_letter
 }

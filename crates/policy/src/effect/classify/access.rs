@@ -45,6 +45,20 @@ pub(super) fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectCla
             | "oldpassword"
             | "password2"
             | "newpassword1" => set && !signs_in && !makes,
+            // Who is signed in does not register: this is a login for somebody else.
+            "password" | "passwd" | "pass"
+                if !signs_in
+                    && effect.request.method == "POST"
+                    && path.has_word(&["users", "user", "ftp", "mailbox", "mailboxes"])
+                    && makes
+                    && has(&["name", "username", "user", "login", "email"]) =>
+            {
+                set
+            }
+            // Who registers does not choose the groups.
+            "password" if has(&["groups", "group", "role", "roles", "roleid", "isadmin"]) => set,
+            // A login is made for somebody else: the row of a user in an administration.
+            "password" | "password1" if path.is_admin_row() && path.has_people() => set,
             "password" | "passwd" => set && !signs_in && !makes && own && visible.len() <= 3,
             "email" | "emailaddress" | "mail" | "primaryemail" | "correo" => {
                 let is_address = field.value.contains('@');
@@ -67,7 +81,11 @@ pub(super) fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectCla
             }
             _ => false,
         };
-        if changes {
+        let forwards = matches!(field.value.as_str(), "redirect" | "forward")
+            && visible.iter().any(|(other, _)| other.value.contains('@'));
+        // Mail that is passed on: `forward_to`, `p_sx_fwd`.
+        let passes_on = (name.contains("forward") || name.ends_with("fwd")) && field.value.contains('@');
+        if changes || forwards || passes_on {
             return Some((EffectClass::Power, &field.name));
         }
     }

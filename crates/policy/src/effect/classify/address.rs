@@ -19,6 +19,12 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if path.has_word(&["checkout"]) && matches!(&last.words[..], [word] if word.is(LOGIN | STEP)) {
         return Some((Verdict::Ordinary, word(last)));
     }
+    if reports(path) {
+        return Some((Verdict::Telemetry, word(last)));
+    }
+    if let Some(class) = reveals_key(last, before).or_else(|| of_key(path, last, method)) {
+        return Some((Verdict::Consequential(class), word(last)));
+    }
     if let Some(verdict) = sign_in(path, last) {
         return Some((verdict, word(last)));
     }
@@ -39,13 +45,42 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     {
         return Some((verdict, word(before)));
     }
-    if is_telemetry(path) {
+    if is_telemetry(path) && method == "POST" {
         return Some((Verdict::Telemetry, word(last)));
+    }
+    // A thread is subscribed to like a bookmark; a plan is not.
+    const FOLLOWED: [&str; 21] = [
+        "topic",
+        "topics",
+        "thread",
+        "threads",
+        "issue",
+        "issues",
+        "discussion",
+        "discussions",
+        "forum",
+        "feed",
+        "feeds",
+        "post",
+        "posts",
+        "question",
+        "podcast",
+        "podcasts",
+        "channel",
+        "channels",
+        "show",
+        "shows",
+        "playlist",
+    ];
+    if path.has_word(FOLLOWED.as_slice()) && last_is_word(last, "subscribe") {
+        return Some((Verdict::Ordinary, word(last)));
     }
     let after_thing = path.segments.len() >= 2 && path.segments[path.segments.len() - 2].is_id;
     if let [verb] = &last.words[..]
         && let Some(class) = name::led_class(verb)
         && !is_followed
+        // `/tickets/4/file` is what is attached.
+        && verb.text != "file"
         && (after_thing || verb.is(LEAD_PAY) && !verb.is(PAY_NOUN) && before.is_some() && !is_admin(path))
     {
         return Some((Verdict::Consequential(class), word(last)));
@@ -86,21 +121,78 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
         return Some((Verdict::Consequential(EffectClass::Power), word(last)));
     }
     // `friend-requests`, `leave-requests`: somebody else answers them.
-    let is_request = last.words.len() >= 2
+    // A class of messages is called so too: `SaveDraftRequest`.
+    let is_request = last.words.len() == 2
+        && !last.words[0].is(MAKE | CHANGE | ORDINARY_VERB | LIGHT | SEND_NOUN | AUTH)
         && last.words.last().is_some_and(|word| matches!(word.text.as_str(), "request" | "requests"));
     if is_request && method == "POST" && !is_followed && !last.any(READ | ORDINARY) {
         return Some((Verdict::Consequential(EffectClass::Send), word(last)));
     }
-    let is_plan = last.words.last().is_some_and(|word| matches!(word.text.as_str(), "plan" | "tier"));
-    if is_plan && !is_followed && (path.any(PAY_NOUN | ACCOUNT) || account) {
+    // `/listings/4/offer`: an offer binds who makes it.
+    let is_offer = last_is(&["offer", "offers", "counteroffer", "proposal", "proposals"]);
+    if is_offer && after_thing && method == "POST" && !is_followed {
+        return Some((Verdict::Consequential(EffectClass::Send), word(last)));
+    }
+    // `/dashboards/4/public-links`
+    let shows_all = last.words.len() > 1 && last.words[0].text == "public" && !last.any(READ | ORDINARY);
+    if shows_all && method == "POST" {
+        return Some((Verdict::Consequential(EffectClass::Power), word(last)));
+    }
+    let guards = last.words.iter().any(|word| word.text == "security") && !last.any(READ | ORDINARY);
+    let opens_store = path.has_word(&["variables", "secrets"])
+        && path.has_word(&[
+            "project",
+            "projects",
+            "pipeline",
+            "pipelines",
+            "ci",
+            "repos",
+            "repositories",
+            "environments",
+        ]);
+    let makes_login = is_admin(path)
+        && matches!(&last.words[..], [word] if matches!(word.text.as_str(), "users" | "user" | "logins"));
+    if (guards && !is_followed) || opens_store || makes_login && method == "POST" && !is_followed {
+        return Some((Verdict::Consequential(EffectClass::Power), word(last)));
+    }
+    // Moderators silence people.
+    if last_is(&["silence", "quarantine", "shadowban", "gag"]) && path.has_people() {
+        return Some((Verdict::Consequential(EffectClass::Destroy), word(last)));
+    }
+    let names_plan =
+        |it: &Segment| it.words.last().is_some_and(|word| matches!(word.text.as_str(), "plan" | "tier"));
+    let is_plan = names_plan(last) && (path.any(PAY_NOUN | ACCOUNT) || account)
+        || last.is_only(CHANGE) && before.is_some_and(names_plan);
+    let signs =
+        path.has_word(&["signing", "esign", "esignature"]) && last_is(&["finish", "complete", "submit"]);
+    if signs {
+        return Some((Verdict::Consequential(EffectClass::Power), word(last)));
+    }
+    if is_plan && !is_followed {
         return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
     }
     let is_billing = before.is_some_and(|it| it.words.iter().any(|word| word.text == "billing"));
     if is_billing && !is_followed && !last.any(STEP | READ | UI_NOUN | KNOWN) {
         return Some((Verdict::Consequential(EffectClass::Pay), word(last)));
     }
-    let is_security = path.any(GUARD) || path.has_word(&["sso", "iam", "acl"]);
-    if is_security && last.any(UI_NOUN | KNOWN | CHANGE) {
+    let is_security = path.any(GUARD) || path.has_word(&["sso", "iam", "acl", "dns", "ldap", "scim", "vpn"]);
+    let is_configured = last.any(UI_NOUN | KNOWN | CHANGE)
+        || last_is(&[
+            "connection",
+            "connections",
+            "provider",
+            "providers",
+            "record",
+            "records",
+            "zone",
+            "zones",
+            "rule",
+            "rules",
+            "domain",
+            "domains",
+            "nameservers",
+        ]);
+    if is_security && is_configured && !last.any(READ) {
         return Some((Verdict::Consequential(EffectClass::Power), word(last)));
     }
     let is_own =
@@ -128,6 +220,42 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     Some((in_admin(path, Verdict::Consequential(class)), word(last)))
 }
 
+/// `POST …/listKeys` shows what opens the door.
+fn reveals_key(last: &Segment, before: Option<&Segment>) -> Option<EffectClass> {
+    const SECRETS: [&str; 7] = ["pin", "cvv", "secret", "key", "token", "password", "number"];
+    let is_secret = |it: &Segment| it.words.last().is_some_and(|word| SECRETS.contains(&word.text.as_str()));
+    if let [verb] = &last.words[..] {
+        let reveals = matches!(verb.text.as_str(), "reveal" | "unmask" | "decrypt" | "show");
+        return (reveals && before.is_some_and(is_secret)).then_some(EffectClass::Power);
+    }
+    let [first, .., end] = &last.words[..] else { return None };
+    let is_key = matches!(end.text.as_str(), "keys" | "secret" | "secrets" | "credentials" | "pin" | "cvv");
+    let shows = matches!(first.text.as_str(), "list" | "get" | "show" | "reveal" | "view" | "fetch");
+    (shows && is_key).then_some(EffectClass::Power)
+}
+
+/// `/api_keys/4/roll`: whatever is done to a key.
+fn of_key(path: &Path, last: &Segment, method: &str) -> Option<EffectClass> {
+    let [.., owner, id, end] = &path.segments[..] else { return None };
+    let is_own = std::ptr::eq(end, last) && id.is_id && method == "POST";
+    let [verb] = &last.words[..] else { return None };
+    let key = owner.words.last()?.text.trim_end_matches('s');
+    let is_key = ["key", "token", "secret", "credential", "certificate", "password"]
+        .iter()
+        .any(|it| key.ends_with(it));
+    let is_noun =
+        verb.text.ends_with('s') || verb.is(READ | ORDINARY | ORDINARY_VERB | TELEMETRY | DESTROY | WEAK);
+    (is_own && is_key && !is_noun).then_some(EffectClass::Power)
+}
+
+fn before_is_id(path: &Path, last: &Segment) -> bool {
+    matches!(&path.segments[..], [.., id, end] if id.is_id && std::ptr::eq(end, last))
+}
+
+fn last_is_word(segment: &Segment, text: &str) -> bool {
+    matches!(&segment.words[..], [word] if word.text == text)
+}
+
 /// Rows of an administration page are kept, not sent: a new `Order` there is a record.
 fn in_admin(path: &Path, verdict: Verdict) -> Verdict {
     match verdict {
@@ -150,6 +278,28 @@ fn telemetry(path: &Path, verdict: Verdict) -> Verdict {
     if is_telemetry(path) && !is_change { Verdict::Telemetry } else { verdict }
 }
 
+/// `/Api/ClientTelemetry`, `/analytics/1.0/publish/bulk`: the page reports what somebody did.
+fn reports(path: &Path) -> bool {
+    const REPORTS: [&str; 7] =
+        ["telemetry", "analytics", "clickstream", "beacon", "vitals", "tracking", "logging"];
+    const HOW: [&str; 8] = ["publish", "send", "submit", "bulk", "batch", "events", "event", "log"];
+    let is_report = |segment: &Segment| {
+        segment.words.last().is_some_and(|word| REPORTS.contains(&word.text.as_str()))
+            && segment.words.len() <= 3
+            && !segment.any(DESTROY | SEND | PAY | POWER | MAKE | CHANGE | PAY_NOUN)
+    };
+    let Some(at) = path.segments.iter().position(is_report) else { return false };
+    let says_how = |segment: &Segment| {
+        segment.words.iter().all(|word| {
+            HOW.contains(&word.text.as_str())
+                || word.text.chars().all(|c| c.is_ascii_digit())
+                || word.text == "v"
+        })
+    };
+    path.segments[at + 1..].iter().all(says_how)
+        && path.segments[..at].iter().all(|it| !it.any(DESTROY | PAY))
+}
+
 /// Whether a whole segment says telemetry, and none says anything else that counts: `/pay/beacon` is a payment.
 fn is_telemetry(path: &Path) -> bool {
     // `/habits/4/log` is a list of one thing.
@@ -167,7 +317,13 @@ fn is_telemetry(path: &Path) -> bool {
 
 /// Signing in and out, and tokens that the page fetches for itself.
 fn sign_in(path: &Path, last: &Segment) -> Option<Verdict> {
+    let is_own_token = || {
+        const TOKENS: [&str; 4] = ["token", "accesstoken", "refreshtoken", "apitoken"];
+        let fetches = path.has_word(&["oauth", "oauth2", "oidc", "jwt", "authentication"]);
+        fetches && last.words.iter().any(|word| TOKENS.contains(&word.text.as_str()))
+    };
     let word = match &last.words[..] {
+        _ if is_own_token() && !path.any(DESTROY) => return Some(Verdict::Ordinary),
         [word] => word.text.as_str(),
         _ if last.words.iter().any(|word| matches!(word.text.as_str(), "csrf" | "xsrf")) => {
             return Some(Verdict::Read);
@@ -177,6 +333,12 @@ fn sign_in(path: &Path, last: &Segment) -> Option<Verdict> {
     let refreshes = path.has_word(&["refresh", "csrf", "xsrf"]);
     match word {
         "token" | "tokens" | "refresh" if refreshes => Some(Verdict::Read),
+        // `/users/4/token` makes one for somebody; `/oauth/token` is fetched by the page for itself.
+        "token"
+            if path.has_people() && !path.has_word(&["auth", "login", "identity", "session", "sessions"]) =>
+        {
+            None
+        }
         "token" => Some(Verdict::Ordinary),
         "login" | "signin" | "logout" | "signout" | "session" | "signup" | "register"
             if !path.any(POWER_NOUN | GUARD) =>
@@ -194,8 +356,44 @@ fn deleted(path: &Path, last: &Segment, before: Option<&Segment>) -> Verdict {
         .any(|word| matches!(word.text.as_str(), "session" | "sessions" | "logout" | "current"));
     let is_nested =
         last.any(NESTED) && path.segments.iter().take_while(|it| !std::ptr::eq(*it, last)).any(|it| it.is_id);
-    if last.any(ORDINARY) || before.is_some_and(|segment| segment.any(ORDINARY)) || ends_session || is_nested
+    // A coupon is taken off a cart; without one, the coupon itself is deleted.
+    let is_coupon = path.has_word(&[
+        "coupon",
+        "coupons",
+        "discount",
+        "discounts",
+        "voucher",
+        "vouchers",
+        "promo",
+        "promos",
+    ]) && path.segments.last().is_some_and(|it| it.is_id)
+        && !path.any(CART | PAY_NOUN)
+        && !path.has_word(&["checkout", "session"]);
+    if is_coupon {
+        return Verdict::Consequential(EffectClass::Destroy);
+    }
+    // `/stars/dashboard/uid/4`: what follows says which.
+    let is_listed = || {
+        let after: Vec<&Segment> = path.segments.iter().skip_while(|it| !it.any(ORDINARY)).skip(1).collect();
+        let says_which = |it: &&Segment| it.is_id || it.words.iter().all(|word| word.uses & !FILLER == 0);
+        !after.is_empty()
+            && after.len() <= 3
+            && after.iter().all(says_which)
+            && after.iter().all(|it| it.is_id || !it.words.iter().any(|word| word.text.ends_with('s')))
+    };
+    if last.any(ORDINARY)
+        || before.is_some_and(|segment| segment.any(ORDINARY))
+        || ends_session
+        || is_nested
+        || is_listed()
     {
+        return Verdict::Ordinary;
+    }
+    // A mark is taken back: `DELETE /episodes/4/played`.
+    let is_mark = matches!(&last.words[..], [word] if word.text.ends_with("ed") && word.text.len() > 4)
+        && before_is_id(path, last)
+        && !last.any(PUBLIC | GRANTED | PAID | GONE | POWER_NOUN | DESTROY | CANCEL);
+    if is_mark {
         return Verdict::Ordinary;
     }
     if last.any(ORDINARY_VERB) && !last.any(MAKE) && last.words.len() == 1 && last.words[0].text != "draft" {

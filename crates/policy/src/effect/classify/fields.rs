@@ -5,7 +5,7 @@ use super::name::{self, Verdict};
 use super::path::Path;
 use super::payment;
 use super::terms::*;
-use super::{access, state};
+use super::{access, code, people, state};
 use crate::EffectClass;
 use crate::effect::{BodyKind, Effect, EffectField};
 use crate::percent::decode;
@@ -60,6 +60,10 @@ pub(super) fn is_operation_name(name: &str) -> bool {
 
 pub(super) fn is_strict_name(name: &str) -> bool {
     let last = last_part(name);
+    // A question whether somebody may do something has the verb inside: `spec.resource.verb`.
+    if last == "verb" && name.len() > last.len() {
+        return false;
+    }
     STRICT.iter().any(|known| last.eq_ignore_ascii_case(known)) || is_operation_compound(last)
 }
 
@@ -98,9 +102,12 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
     }
     let last = last_part(name);
     let is = |known: &&str| last.eq_ignore_ascii_case(known);
-    let is_strict = STRICT.iter().any(is) || is_operation_compound(last);
+    let is_strict = is_strict_name(name);
     if !is_strict && !LOOSE.iter().any(is) {
         return None;
+    }
+    if let Some(verdict) = of_http_method(last, &value) {
+        return verdict;
     }
     // The task of a to-do list is what somebody typed; the task of a controller is one word.
     let is_label = matches!(last.to_ascii_lowercase().as_str(), "submit" | "commit" | "button" | "btn");
@@ -132,6 +139,19 @@ pub(super) fn judge_operation(name: &str, value: &str) -> Option<Verdict> {
     }
 }
 
+/// The method of a request inside of a batch, or `_method`: `POST` is no noun there.
+fn of_http_method(name: &str, value: &str) -> Option<Option<Verdict>> {
+    let names_method = name.to_ascii_lowercase().contains("method") || name.eq_ignore_ascii_case("verb");
+    let verdict = match value.to_ascii_uppercase().as_str() {
+        _ if !names_method => return None,
+        "POST" | "PUT" | "PATCH" => None,
+        "GET" | "HEAD" => Some(Verdict::Read),
+        "DELETE" => Some(Verdict::Consequential(EffectClass::Destroy)),
+        _ => return None,
+    };
+    Some(verdict)
+}
+
 /// What the button of a form says by its name: `ctl00$Main$btnPlaceOrder`, `form:payButton`, `publish=Publish`.
 fn judge_button(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
     const BUTTONS: [&str; 9] = ["btn", "button", "lnk", "link", "lb", "cmd", "submit", "bt", "but"];
@@ -161,7 +181,8 @@ fn judge_service(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
         return None;
     }
     let is_method = |it: &&EffectField| {
-        last_part(&it.name).eq_ignore_ascii_case("method")
+        (last_part(&it.name).eq_ignore_ascii_case("method")
+            || field.name == "domain" && last_part(&it.name) == "service")
             && !matches!(it.value.as_str(), "call" | "execute" | "invoke")
     };
     let method = effect.fields.iter().find(is_method);
@@ -207,6 +228,9 @@ fn judge_choice(effect: &Effect, field: &EffectField) -> Option<EffectClass> {
     let is_part = |byte: u8| byte.is_ascii_lowercase() || matches!(byte, b'_' | b'-');
     let is_choice = field.length <= LONGEST && value.len() >= 3 && value.bytes().all(is_part);
     if !is_choice || effect.fields.len() > MOST_FIELDS {
+        return None;
+    }
+    if last_part(&field.name) == "verb" {
         return None;
     }
     let is_typed = words(last_part(&field.name)).iter().any(|word| word.is(TYPED | QUERIED | SEND_NOUN));
@@ -263,6 +287,9 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
             best = Some((class, name.to_owned()));
         }
     };
+    if let Some((class, name)) = code::judge(effect, path) {
+        keep(class, name);
+    }
     for field in &effect.fields {
         // The envelope of a message on a Rails socket.
         if field.name == "command" && field.value == "message" {
@@ -317,10 +344,9 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         return best;
     }
     let found = [
-        addresses(effect).filter(|_| base != Some(Verdict::Ordinary)),
-        writes_message(effect, path),
+        people::judge(effect, path, base),
         removes(effect, path),
-        state::judge(effect, path).filter(|_| !is_query(effect)),
+        state::judge(effect, path).filter(|_| !is_query(effect) && !is_query_path(path)),
         payment::pays(effect)
             .filter(|_| !path.has_word(&["budget", "budgets", "expense", "expenses", "ledger"])),
         access::empowers(effect, path),
@@ -329,6 +355,42 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         keep(class, name);
     }
     best
+}
+
+/// Whether the body is a report on what somebody did: events with their time and properties, whatever the address is called.
+pub(super) fn is_beacon(effect: &Effect) -> bool {
+    const EVENTS: [&str; 5] = ["event", "eventname", "eventtype", "eventaction", "metric"];
+    const TIMES: [&str; 8] = [
+        "timestamp",
+        "sentat",
+        "clienttimestamp",
+        "eventtime",
+        "clienttime",
+        "originaltimestamp",
+        "ts",
+        "time",
+    ];
+    const CONTEXTS: [&str; 8] =
+        ["anonymousid", "distinctid", "deviceid", "sessionid", "writekey", "clientid", "userid", "visitorid"];
+    let plain = |name: &str| last_part(name).to_ascii_lowercase().replace(['_', '-'], "");
+    let has = |list: &[&str]| effect.fields.iter().any(|field| list.contains(&plain(&field.name).as_str()));
+    let has_properties = effect.fields.iter().any(|field| {
+        field.name.split(['.', '[']).any(|part| matches!(part, "properties" | "context" | "params"))
+    });
+    matches!(effect.body, BodyKind::Json) && has(&EVENTS) && has(&TIMES) && has(&CONTEXTS) && has_properties
+}
+
+/// Whether the button of a form that shows a preview was pressed: nothing is sent yet.
+pub(super) fn previews(effect: &Effect) -> bool {
+    effect.fields.iter().any(|field| {
+        let found = words(last_part(&field.name));
+        let names = found.iter().any(|word| matches!(word.text.as_str(), "preview" | "vorschau" | "apercu"));
+        names
+            && found.len() <= 2
+            && matches!(effect.body, BodyKind::Form | BodyKind::Multipart)
+            && !field.value.is_empty()
+            && is_truthy(&field.value)
+    })
 }
 
 /// Whether there are fields, and all of them are numbers.
@@ -340,6 +402,13 @@ pub(super) fn is_numeric(effect: &Effect) -> bool {
 /// Whether the operations are about what is looked for: `updateFilters(status: CANCELLED)`.
 fn is_query(effect: &Effect) -> bool {
     effect.operations.iter().flat_map(|name| words(name)).any(|word| word.is(QUERIED))
+}
+
+/// `POST /ordini/filtra`
+fn is_query_path(path: &Path) -> bool {
+    path.named()
+        .next()
+        .is_some_and(|(last, is_followed)| !is_followed && last.is_only(QUERIED | READ) && last.any(QUERIED))
 }
 
 /// Whether the fields say where in a list something goes: `before`, `index`, a list of ids.
@@ -367,55 +436,6 @@ pub(super) fn is_draft(effect: &Effect) -> bool {
     effect.fields.iter().any(is_state)
 }
 
-/// Somebody to write to together with something to read: a message, whatever the address is called.
-fn addresses(effect: &Effect) -> Option<(EffectClass, &str)> {
-    const TO: [&str; 14] = [
-        "to",
-        "recipient",
-        "recipients",
-        "cc",
-        "bcc",
-        "an",
-        "para",
-        "destinataire",
-        "destinatario",
-        "empfaenger",
-        "till",
-        "naar",
-        "komu",
-        "kime",
-    ];
-    const TEXT: [&str; 16] = [
-        "subject",
-        "body",
-        "text",
-        "message",
-        "content",
-        "html",
-        "betreff",
-        "asunto",
-        "objet",
-        "oggetto",
-        "nachricht",
-        "mensaje",
-        "mensagem",
-        "messaggio",
-        "texte",
-        "texto",
-    ];
-    let named = |list: &[&str], field: &EffectField| {
-        let name = last_part(&field.name).to_ascii_lowercase();
-        list.contains(&name.as_str()) && !field.value.is_empty()
-    };
-    let is_person = |value: &str| {
-        let digits = value.bytes().filter(u8::is_ascii_digit).count();
-        value.contains('@') || value.starts_with('+') && digits >= 4
-    };
-    let to = effect.fields.iter().find(|field| named(&TO, field) && is_person(&field.value))?;
-    let has_text = effect.fields.iter().any(|field| named(&TEXT, field));
-    (has_text && !is_draft(effect)).then_some((EffectClass::Send, to.name.as_str()))
-}
-
 /// Marks that leave nothing to restore.
 fn removes<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
     effect.fields.iter().find_map(|field| {
@@ -428,15 +448,4 @@ fn removes<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)
         };
         removes.then_some((EffectClass::Destroy, field.name.as_str()))
     })
-}
-
-/// A text that is sent to an address of messages, whatever else it does: `/matches/4/like-and-message`.
-fn writes_message<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectClass, &'a str)> {
-    let (last, _) = path.named().next()?;
-    let names_message = last.words.len() > 1 && last.any(SEND_NOUN) && !last.any(LIGHT | READ);
-    let text = effect.fields.iter().find(|field| {
-        matches!(last_part(&field.name), "text" | "body" | "message" | "content" | "html")
-            && !field.value.is_empty()
-    })?;
-    (names_message && !is_draft(effect)).then_some((EffectClass::Send, text.name.as_str()))
 }

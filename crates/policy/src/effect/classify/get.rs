@@ -17,15 +17,16 @@ const MOST_WORDS: usize = 4;
 /// pass over their bytes.
 pub(super) fn judge(head: &RequestHead<'_>, cause: Option<&CausingAction>) -> Option<(EffectClass, String)> {
     let (path, query) = path::split(head.url);
-    if is_static(head, path) {
+    if is_static(head, path, query) {
         return None;
     }
     let by_address = if may_trigger(path) || may_trigger(query) { by_address(head, query) } else { None };
     by_address.or_else(|| by_cause(head, path, query, cause?))
 }
 
-/// Parts of a page are fetched by the hundred.
-fn is_static(head: &RequestHead<'_>, path: &str) -> bool {
+/// Parts of a page are fetched by the hundred. A part is what its address says, not what the page uses it for: a script
+/// can be JSONP, `<script src="/items/3/delete?callback=f">`.
+fn is_static(head: &RequestHead<'_>, path: &str, query: &str) -> bool {
     const PARTS: [&str; 9] =
         ["style", "script", "font", "audio", "video", "track", "manifest", "worker", "serviceworker"];
     const FILES: [&str; 24] = [
@@ -34,7 +35,8 @@ fn is_static(head: &RequestHead<'_>, path: &str) -> bool {
     ];
     let last = path.rsplit('/').next().unwrap_or_default();
     let extension = last.rsplit_once('.').map_or("", |(_, extension)| extension);
-    PARTS.contains(&head.destination) || FILES.iter().any(|known| extension.eq_ignore_ascii_case(known))
+    FILES.iter().any(|known| extension.eq_ignore_ascii_case(known))
+        || PARTS.contains(&head.destination) && !may_trigger(path) && !may_trigger(query)
 }
 
 /// Whether a text has a word that can be consequential, or one that has to be decoded first. Allocates nothing.
@@ -313,7 +315,7 @@ fn by_cause(
     if !matches!(head.destination, "document" | "iframe" | "empty" | "") {
         return None;
     }
-    let element = cause.facts.target.as_ref();
+    let element = cause.on_element().facts.target.as_ref();
     let href = element.and_then(|element| element.href.as_deref());
     let is_href = href.is_some_and(|href| same_address(href, head.url));
     let is_page = same_address(&cause.facts.page_url, head.url);
@@ -362,4 +364,35 @@ fn same_address(one: &str, other: &str) -> bool {
 fn same_path(one: &str, other: &str) -> bool {
     let bare = |address: &str| address.split(['#', '?']).next().unwrap_or_default().to_owned();
     bare(one) == bare(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::EffectTransport;
+
+    #[test]
+    fn a_part_of_a_page_is_judged_by_its_address() {
+        for (destination, url, expected) in [
+            ("script", "https://own.test/items/3/delete?callback=f", true),
+            ("script", "https://own.test/api?action=delete&id=3&callback=f", true),
+            ("style", "https://own.test/items/3/delete", true),
+            ("audio", "https://own.test/items/3/delete", true),
+            ("serviceworker", "https://own.test/account/delete", true),
+            ("script", "https://own.test/static/delete.js", false),
+            ("style", "https://own.test/assets/remove-dialog.css?v=3", false),
+            ("script", "https://own.test/assets/main", false),
+            ("font", "https://own.test/fonts/inter", false),
+            ("worker", "https://own.test/assets/index", false),
+        ] {
+            let head = RequestHead {
+                transport: EffectTransport::Http,
+                method: "GET",
+                url,
+                content_type: "",
+                destination,
+            };
+            assert_eq!(judge(&head, None).is_some(), expected, "{destination} {url}");
+        }
+    }
 }

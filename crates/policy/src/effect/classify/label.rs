@@ -4,16 +4,15 @@ use super::name::{self, Verdict};
 use super::phrases;
 use super::state;
 use super::terms::*;
-use super::verb;
 use crate::lexicon::{Meaning, Meanings, normalize};
 use crate::rules::wording;
 use crate::{Action, CausingAction, EffectClass, ElementFacts, Key};
 
 /// A longer text is content, not a label.
-const LONGEST_LABEL: usize = 60;
-const CHOICES: [&str; 8] =
+pub(super) const LONGEST_LABEL: usize = 60;
+pub(super) const CHOICES: [&str; 8] =
     ["checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio", "slider", "combobox"];
-const CONTENT: [&str; 9] =
+pub(super) const CONTENT: [&str; 9] =
     ["row", "listitem", "cell", "gridcell", "heading", "article", "paragraph", "treeitem", "textbox"];
 const DESTROYING_GLYPHS: [char; 12] = ['×', '✕', '✖', '✗', '✘', '❌', '🗑', '⌫', '␡', '🚮', '╳', '⨯'];
 const SENDING_GLYPHS: [char; 8] = ['➤', '✈', '📤', '➢', '📨', '🛩', '⮞', '🛫'];
@@ -103,6 +102,11 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
     if !cause.is_recent {
         return None;
     }
+    let found = of_action(cause).into_iter().chain(cause.confirmed().and_then(of_action));
+    found.max_by_key(|(class, _)| class.severity())
+}
+
+fn of_action(cause: &CausingAction) -> Option<(EffectClass, String)> {
     let facts = &cause.facts;
     let target = facts.target.as_ref();
     match &cause.action {
@@ -158,104 +162,6 @@ pub(super) fn judge(cause: &CausingAction) -> Option<(EffectClass, String)> {
     }
 }
 
-/// What a label says that no list of consequential words decides.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LabelTone {
-    /// It names ordinary work: "Save", "Add row".
-    Ordinary,
-    /// It ends a form or a dialog of any kind: "OK", "Continue".
-    Generic,
-    /// It says yes to a question of the page, which is not known here.
-    Affirms,
-    /// It is a verb, by its form, of no ordinary work.
-    Command,
-    Unknown,
-}
-
-/// The tone of what was acted on, and its label. Nothing if no control was.
-pub(super) fn tone(cause: &CausingAction) -> Option<(LabelTone, &str)> {
-    let facts = &cause.facts;
-    let label = match &cause.action {
-        _ if !cause.is_recent => return None,
-        Action::Dialog(answer) if answer.accept => {
-            let dialog = facts.dialog.as_ref().filter(|dialog| dialog.kind == "confirm")?;
-            // Sites ask before what cannot be undone.
-            let is_ordinary = phrases::judge(&dialog.message).is_ordinary || is_ordinary(&dialog.message);
-            let tone = if is_ordinary { LabelTone::Ordinary } else { LabelTone::Affirms };
-            return Some((tone, &dialog.message));
-        }
-        Action::Click(_) => control_label(facts.target.as_ref()?)?,
-        Action::Press(press) if press.chord.activates() => control_label(facts.target.as_ref()?)?,
-        _ => return None,
-    };
-    let reading = phrases::judge(label);
-    let is_named = label.chars().filter(|c| c.is_alphabetic()).count() >= 3 || !label.is_ascii();
-    let tone = if reading.affirms {
-        LabelTone::Affirms
-    } else if reading.is_generic {
-        LabelTone::Generic
-    } else if has_price(label) {
-        LabelTone::Command
-    } else if reading.is_ordinary || is_ordinary(label) || !is_named {
-        LabelTone::Ordinary
-    } else if verb::is_command(label) {
-        LabelTone::Command
-    } else {
-        LabelTone::Unknown
-    };
-    Some((tone, label))
-}
-
-/// Whether a line was typed into a field and ended, which is no search.
-pub(super) fn is_line(cause: &CausingAction) -> bool {
-    let Some(element) = cause.facts.target.as_ref() else { return false };
-    let ends = match &cause.action {
-        Action::Type(typing) => typing.submit || typing.text.contains(['\n', '\r']),
-        Action::Press(press) => matches!(press.chord.key, Key::Named(key) if key.name == "Enter"),
-        _ => false,
-    };
-    ends && element.role == "textbox" && !is_ordinary(&element.name)
-}
-
-/// Whether a control was acted on, with or without a label.
-pub(super) fn is_control(cause: &CausingAction) -> bool {
-    let role = cause.facts.target.as_ref().map(|element| element.role.as_str());
-    match &cause.action {
-        Action::Click(_) => role.is_some_and(|role| !CHOICES.contains(&role) && !CONTENT.contains(&role)),
-        Action::Press(press) => press.chord.activates(),
-        Action::Dialog(answer) => answer.accept,
-        _ => false,
-    }
-}
-
-fn control_label(element: &ElementFacts) -> Option<&str> {
-    let role = element.role.as_str();
-    let label = label_of(element).trim();
-    let is_control = !CHOICES.contains(&role) && !CONTENT.contains(&role);
-    (is_control && !label.is_empty() && label.chars().count() <= LONGEST_LABEL).then_some(label)
-}
-
-/// Whether a text has a word of ordinary work, or is the name of a thing.
-fn is_ordinary(text: &str) -> bool {
-    let meanings = Meanings::of(text);
-    let known =
-        [Meaning::Save, Meaning::Go, Meaning::Search, Meaning::Trivial, Meaning::Make, Meaning::Change];
-    let found = words(text);
-    let is_title = |word: Option<&Word>| word.is_some_and(|word| word.is(UI_NOUN));
-    let leads = found.first().is_some_and(|word| word.is(ORDINARY_VERB | READ | CHANGE | MAKE));
-    // English has its list; words of it are verbs only where they lead.
-    let is_foreign = !text.is_ascii();
-    is_foreign && known.into_iter().any(|meaning| meanings.has(meaning))
-        || leads
-        // One word is a choice more often than a verb that no list has: "Monthly", "Bold".
-        || matches!(&found[..], [one] if one.text.is_ascii() && !verb::is_command(text))
-        || is_title(found.first())
-        || is_title(found.last())
-        || found
-            .iter()
-            .any(|word| word.is(ORDINARY) || !word.text.is_ascii() && word.is(ORDINARY_VERB | CHANGE | MAKE))
-}
-
 /// Whether the label of a control is little more than a word that destroys.
 pub(super) fn is_plainly_destroying(cause: &CausingAction) -> bool {
     judge(cause).is_some_and(|(class, label)| {
@@ -265,9 +171,10 @@ pub(super) fn is_plainly_destroying(cause: &CausingAction) -> bool {
 
 /// Whether what was acted on exports something.
 pub(super) fn exports(cause: &CausingAction) -> bool {
-    let Some(element) = cause.facts.target.as_ref().filter(|_| cause.is_recent) else { return false };
+    let acted = cause.on_element();
+    let Some(element) = acted.facts.target.as_ref().filter(|_| cause.is_recent) else { return false };
     let meanings = Meanings::of(label_of(element));
-    matches!(cause.action, Action::Click(_) | Action::Press(_)) && meanings.has(Meaning::Export)
+    matches!(acted.action, Action::Click(_) | Action::Press(_)) && meanings.has(Meaning::Export)
 }
 
 /// Whether a label does something ordinary to a thing with a name: "Star Buy milk", "Details of Cancel the trip".
@@ -300,7 +207,7 @@ pub(super) fn is_checkout(label: &str) -> bool {
     TILLS.iter().any(|word| text.contains(word))
 }
 
-fn label_of(element: &ElementFacts) -> &str {
+pub(super) fn label_of(element: &ElementFacts) -> &str {
     if element.name.is_empty() { &element.text } else { &element.name }
 }
 
@@ -365,7 +272,7 @@ fn of_meanings(label: &str) -> Option<EffectClass> {
         };
         let is_step = continues && class == EffectClass::Pay;
         let is_minor = is_trivial && matches!(rule.name, "words.destroy" | "words.login");
-        let is_own = text.starts_with("send me ") && class == EffectClass::Send;
+        let is_own = sends_to_oneself(&text) && class == EffectClass::Send;
         (!is_step && !is_minor && !is_own).then_some(class)
     });
     let invites = INVITING.iter().any(|word| text.contains(word)).then_some(EffectClass::Power);
@@ -377,12 +284,49 @@ fn of_meanings(label: &str) -> Option<EffectClass> {
     let said = reading.class.filter(|class| {
         let is_minor = is_trivial && matches!(class, EffectClass::Destroy | EffectClass::Power);
         let is_step = continues && *class == EffectClass::Pay;
-        let is_own = text.starts_with("send me ") && *class == EffectClass::Send;
+        let is_own = sends_to_oneself(&text) && *class == EffectClass::Send;
         !is_minor && !is_step && !is_own
     });
     let named = by_name(label).filter(|class| !(is_trivial || continues && *class == EffectClass::Pay));
     let all = found.chain(invites).chain(said).chain(named);
     all.filter(|class| !(reading.cancels && *class == EffectClass::Pay)).max_by_key(|class| class.severity())
+}
+
+/// "Send me a copy", "Resend code", "Code senden".
+fn sends_to_oneself(text: &str) -> bool {
+    const MOST_WORDS: usize = 4;
+    const CODES: [&str; 22] = [
+        "code",
+        "otp",
+        "codigo",
+        "código",
+        "codice",
+        "kod",
+        "kód",
+        "koodi",
+        "код",
+        "コード",
+        "代码",
+        "验证码",
+        "驗證碼",
+        "코드",
+        "인증번호",
+        "कोड",
+        "รหัส",
+        "κωδικ",
+        "קוד",
+        "رمز",
+        "kode",
+        "mã",
+    ];
+    let words = || text.split(|c: char| c.is_whitespace() || c == '-');
+    let is_code = |word: &str| {
+        CODES.iter().any(|code| if code.is_ascii() { word == *code } else { word.contains(code) })
+    };
+    text.starts_with("send me ")
+        || words().count() <= MOST_WORDS
+            && words().any(is_code)
+            && !words().any(|word| word == "review" || word == "promo")
 }
 
 /// What a short label says when it is read like the name of an operation: "Make a donation", "Set IAM policy".
@@ -402,12 +346,19 @@ fn by_name(label: &str) -> Option<EffectClass> {
         return Some(EffectClass::Pay);
     }
     let acts = DESTROY | PAY | POWER | MAKE | CHANGE | EXECUTE | CANCEL | CLOSING;
-    let is_verb = first.is(acts) || last.is(acts);
-    if found.len() < 2 || found.len() > MOST_WORDS || !is_verb || OPENING.contains(&first.text.as_str()) {
+    let resets_key = first.is(WEAK) && last.is(POWER_NOUN | GUARD | PASSWORD);
+    let is_verb = first.is(acts) || last.is(acts) || resets_key;
+    if found.len() < 2 || found.len() > MOST_WORDS || !is_verb {
         return None;
     }
+    let opens = OPENING.contains(&first.text.as_str());
     match name::judge(&found, &[]) {
-        Some(Verdict::Consequential(class)) if class != EffectClass::Send => Some(class),
+        Some(Verdict::Consequential(class)) if opens && class != EffectClass::Power => None,
+        // "New message" opens a form; "Complete merge" sends.
+        Some(Verdict::Consequential(EffectClass::Send)) => {
+            last.is(SEND).then_some(EffectClass::Send).filter(|_| !last.is(SEND_NOUN))
+        }
+        Some(Verdict::Consequential(class)) => Some(class),
         _ => None,
     }
 }
@@ -421,32 +372,31 @@ fn led(found: &[Word]) -> Option<EffectClass> {
     let said: Vec<&Word> = found.iter().skip_while(is_lead_in).collect();
     let (first, last) = (said.first()?, said.last()?);
     // Forms of every kind are submitted; phrases say which of them reach people.
-    let class = name::led_class(first).filter(|_| first.text != "submit")?;
+    let class = name::led_class(first)?;
+    // "Subscribe to this thread" is no plan.
+    const FOLLOWED: [&str; 6] = ["topic", "thread", "issue", "discussion", "feed", "post"];
+    if first.text == "subscribe" && FOLLOWED.contains(&last.text.as_str()) {
+        return None;
+    }
+    // Forms of every kind are submitted: "Submit", "Submit changes"; but "Submit grade".
+    if first.text == "submit" {
+        let is_form = said.len() == 1
+            || last.is(UI_NOUN
+                | ORDINARY
+                | ORDINARY_VERB
+                | READ
+                | STEP
+                | KNOWN
+                | LOGIN
+                | PASSWORD
+                | CHANGE
+                | MAKE);
+        let is_whole = said.get(1).is_some_and(|word| word.text == "all");
+        return (!is_form || is_whole).then_some(class);
+    }
     let is_title =
         last.is(UI_NOUN | ORDINARY) || said.get(1).is_some_and(|it| AFTER.contains(&it.text.as_str()));
     // One word may be the name of a page or a field.
     let is_alone = said.len() == 1 && (class == EffectClass::Send || first.is(SEND_NOUN | POWER_NOUN));
     (!is_alone && !is_title && said.len() <= MOST_WORDS).then_some(class)
-}
-
-/// "Confirm ride for €14", "Bestätigen (12,50 EUR)"; but neither "From €14" nor "€14".
-fn has_price(label: &str) -> bool {
-    const SIGNS: [char; 13] = ['$', '€', '£', '¥', '₹', '₩', '₽', '₺', '₴', '₪', '฿', '₫', '￥'];
-    const CODES: [&str; 14] =
-        ["EUR", "USD", "GBP", "SEK", "NOK", "DKK", "CHF", "PLN", "CZK", "JPY", "kr", "zł", "Kč", "Ft"];
-    let has_code = || label.split(|c: char| !c.is_alphabetic()).any(|word| CODES.contains(&word));
-    const SHOWING: [&str; 16] = [
-        "from", "under", "over", "up", "details", "compare", "add", "view", "show", "filter", "save", "edit",
-        "sort", "see", "select", "choose",
-    ];
-    let found = words(label);
-    let Some(first) = found.first() else { return false };
-    // "Express delivery €5" is a choice.
-    let verbs = MAKE | CHANGE | EXECUTE | READ | ORDINARY_VERB | LEAD | KNOWN | DESTROY | SEND | PAY | POWER;
-    let is_verb = first.is(verbs) || phrases::judge(&first.text).is_verb();
-    let is_shown = first.text == "addtocart"
-        || SHOWING.contains(&first.text.as_str())
-        || found.iter().any(|word| word.is(ORDINARY))
-        || !is_verb;
-    !is_shown && label.contains(|c: char| c.is_ascii_digit()) && (label.contains(SIGNS) || has_code())
 }

@@ -5,6 +5,7 @@
 
 mod access;
 mod address;
+mod code;
 mod fields;
 mod get;
 mod label;
@@ -12,16 +13,18 @@ mod message;
 mod name;
 mod path;
 mod payment;
+mod people;
 mod phrases;
 mod state;
 mod terms;
+mod tone;
 mod unknown;
 mod verb;
 
 pub(super) use terms::is_id;
 
 use super::{BodyKind, Effect, EffectTransport, RequestHead};
-use crate::{ActionClass, CausingAction, Evidence, Risk};
+use crate::{Action, ActionClass, CausingAction, Evidence, Risk};
 use name::Verdict;
 use path::Path;
 use terms::{FILLER, SEND_NOUN, Word, words};
@@ -32,6 +35,8 @@ pub enum EffectClass {
     Read,
     /// An ordinary change.
     Write,
+    /// A command, or a request after a command or a yes, that is on no list.
+    Unknown,
     Destroy,
     Send,
     Pay,
@@ -42,9 +47,10 @@ pub enum EffectClass {
 }
 
 impl EffectClass {
-    pub const ALL: [EffectClass; 7] = [
+    pub const ALL: [EffectClass; 8] = [
         EffectClass::Read,
         EffectClass::Write,
+        EffectClass::Unknown,
         EffectClass::Destroy,
         EffectClass::Send,
         EffectClass::Pay,
@@ -56,6 +62,7 @@ impl EffectClass {
         match self {
             EffectClass::Read => "read",
             EffectClass::Write => "write",
+            EffectClass::Unknown => "unknown",
             EffectClass::Destroy => "destroy",
             EffectClass::Send => "send",
             EffectClass::Pay => "pay",
@@ -68,7 +75,7 @@ impl EffectClass {
         match self {
             EffectClass::Read => Risk::Low,
             EffectClass::Write => Risk::Medium,
-            EffectClass::Destroy | EffectClass::Send => Risk::High,
+            EffectClass::Unknown | EffectClass::Destroy | EffectClass::Send => Risk::High,
             EffectClass::Pay | EffectClass::Power | EffectClass::Account => Risk::Critical,
         }
     }
@@ -78,11 +85,12 @@ impl EffectClass {
         match self {
             EffectClass::Read => 0,
             EffectClass::Write => 1,
-            EffectClass::Send => 2,
-            EffectClass::Destroy => 3,
-            EffectClass::Power => 4,
-            EffectClass::Pay => 5,
-            EffectClass::Account => 6,
+            EffectClass::Unknown => 2,
+            EffectClass::Send => 3,
+            EffectClass::Destroy => 4,
+            EffectClass::Power => 5,
+            EffectClass::Pay => 6,
+            EffectClass::Account => 7,
         }
     }
 }
@@ -141,7 +149,7 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
         effect.operations.iter().chain(&path.operations).map(String::as_str).collect();
     let base = if operations.is_empty() {
         let method = if effect.request.method == "PURGE" { "DELETE" } else { effect.request.method.as_str() };
-        let found = address::judge(&path, method);
+        let found = address::judge(&path, method).filter(|found| !is_incidental(effect, &path, found, cause));
         let draft =
             matches!(found, Some((Verdict::Consequential(EffectClass::Send), _))) && fields::is_draft(effect);
         match found {
@@ -179,6 +187,11 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     });
     let refreshes =
         effect.fields.iter().any(|field| field.name == "grant_type" && field.value == "refresh_token");
+    let base = if base.is_none() && operations.is_empty() && fields::is_beacon(effect) {
+        Some(Verdict::Telemetry)
+    } else {
+        base
+    };
     // A form that leads to another page is no beacon.
     let leads_on = matches!(effect.request.destination.as_str(), "document" | "iframe" | "frame");
     if base == Some(Verdict::Telemetry) && !leads_on || refreshes {
@@ -191,6 +204,9 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
             signals.add(class, "field", &name);
         }
     }
+    if signals.best == Some(EffectClass::Send) && fields::previews(effect) {
+        return (EffectClass::Write, Vec::new());
+    }
     let said_reading = base == Some(Verdict::Read) || signals.reads;
     if signals.best.is_none() && said_reading {
         return (EffectClass::Read, Vec::new());
@@ -200,11 +216,13 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     if let Some((class, label)) = cause.and_then(label::judge) {
         let lifts = match base {
             Some(Verdict::Ordinary) => {
-                let leads_to_checkout = path.any(terms::ORDINARY) && label::is_checkout(&label);
+                // The address says what is subscribed to.
+                let follows = class == EffectClass::Pay && path.segments.last().is_some_and(follows_thread);
+                let leads_on = follows || path.any(terms::ORDINARY) && label::is_checkout(&label);
                 is_lifted(class, &path, &operations, signals.is_ordinary)
                     && !label::names_content(&label)
                     && !path.any(terms::AUTH)
-                    && !leads_to_checkout
+                    && !leads_on
             }
             _ => true,
         };
@@ -217,10 +235,41 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     signals.finish()
 }
 
+/// Whether an address names a page or a thing rather than what is done: it has no verb, and a form of a server-side framework
+/// is sent back to its page, or a box was ticked.
+fn is_incidental(
+    effect: &Effect,
+    path: &Path,
+    found: &(Verdict, String),
+    cause: Option<&CausingAction>,
+) -> bool {
+    const VERBS: terms::Uses =
+        terms::DESTROY | terms::SEND | terms::PAY | terms::POWER | terms::CANCEL | terms::CLOSING;
+    if found.1 == "visibility" {
+        // What is hidden here is a layer or a column.
+        const SHOWN: [&str; 5] = ["hidden", "visible", "show", "shown", "collapsed"];
+        return !effect.fields.is_empty()
+            && effect.fields.iter().all(|field| SHOWN.contains(&fields::last_part(&field.name)));
+    }
+    let (Verdict::Consequential(EffectClass::Send | EffectClass::Pay), _) = found else { return false };
+    let has_verb = path.named().next().is_none_or(|(last, _)| last.any(VERBS));
+    let is_postback =
+        || effect.fields.iter().any(|field| matches!(&*field.name, "__VIEWSTATE" | "javax.faces.ViewState"));
+    let is_choice =
+        || cause.is_some_and(|it| it.is_recent && matches!(it.action, Action::Check(_) | Action::Select(_)));
+    !has_verb && (is_postback() || is_choice())
+}
+
+fn follows_thread(segment: &path::Segment) -> bool {
+    matches!(&segment.words[..], [word] if word.text == "subscribe")
+}
+
 /// Whether a label of this class counts although the request names ordinary work. A cart line is removed with "Remove";
 /// what is moved or archived after "Delete" is not.
 fn is_lifted(class: EffectClass, path: &Path, operations: &[&str], is_said_ordinary: bool) -> bool {
-    let incidental = terms::ORDINARY | terms::LIGHT | terms::STEP | terms::NESTED;
+    // A step of a form is no thing that comes and goes.
+    let step = if class == EffectClass::Destroy { 0 } else { terms::STEP };
+    let incidental = terms::ORDINARY | terms::LIGHT | terms::NESTED | step;
     let names_incidental = || operations.iter().flat_map(|name| words(name)).any(|word| word.is(incidental));
     let is_severe = matches!(class, EffectClass::Pay | EffectClass::Account);
     is_severe || !is_said_ordinary && !path.any(incidental) && !names_incidental()
@@ -313,6 +362,13 @@ fn judge_operation(effect: &Effect, operation: &str) -> Option<Verdict> {
             }
             "DELETE" => return Some(Verdict::Consequential(EffectClass::Destroy)),
             "GET" | "HEAD" => return Some(Verdict::Read),
+            "POST" | "PUT" | "PATCH" => {
+                let (path, _) = path::split(name);
+                let path = Path::of(if path.is_empty() { name } else { path });
+                return address::judge(&path, kind)
+                    .map(|(verdict, _)| verdict)
+                    .filter(|verdict| *verdict != Verdict::Read || path.is_certain_read());
+            }
             "SEND" => return judge_dotted(name),
             _ => {}
         }

@@ -57,6 +57,31 @@ pub(super) fn judge(words: &[Word], context: &[Word]) -> Option<Verdict> {
     }
     let executes =
         any(EXECUTE) && (any(PAY_NOUN) || context.iter().rev().take(2).any(|word| word.is(PAY_NOUN)));
+    // Everybody loses a project that is archived.
+    const SHARED: [&str; 9] =
+        ["project", "repo", "repository", "workspace", "org", "organization", "team", "site", "tenant"];
+    let is_shared = |word: Option<&Word>| word.is_some_and(|word| SHARED.contains(&word_stem(&word.text)));
+    let archives = |word: &Word| word.text == "archive";
+    if (archives(first) && is_shared(Some(last)) || archives(last) && is_shared(Some(first)))
+        || core.len() == 1
+            && archives(first)
+            && context.iter().rev().take(2).any(|word| is_shared(Some(word)))
+    {
+        return Some(Verdict::Consequential(EffectClass::Destroy));
+    }
+    let is_person =
+        matches!(last.text.as_str(), "user" | "users" | "member" | "members" | "account" | "login")
+            || words.last().is_some_and(|word| matches!(word.text.as_str(), "user" | "users"));
+    let switches = matches!(first.text.as_str(), "enable" | "activate" | "disable" | "deactivate");
+    let is_account = |word: &Word| matches!(word.text.as_str(), "users" | "members" | "accounts" | "logins");
+    // `linkExternalAccount`: who signs in there signs in here.
+    let links = matches!(first.text.as_str(), "link" | "connect") && last.text == "account";
+    if links
+        || words.len() > 1 && is_person && switches
+        || core.len() == 1 && switches && context.last().is_some_and(is_account)
+    {
+        return Some(Verdict::Consequential(EffectClass::Power));
+    }
     if at_ends(ORDINARY_VERB) && !executes && !first.is(SEND | PAY | POWER) {
         return Some(Verdict::Ordinary);
     }
@@ -145,7 +170,18 @@ fn weakly_destroyed(core: &[&Word], context: &[Word]) -> Option<EffectClass> {
     let ends = core.iter().any(|word| {
         matches!(
             word.text.as_str(),
-            "cancel" | "clear" | "empty" | "disable" | "block" | "discard" | "stop" | "leave" | "end"
+            "cancel"
+                | "clear"
+                | "empty"
+                | "disable"
+                | "freeze"
+                | "hibernate"
+                | "deallocate"
+                | "block"
+                | "discard"
+                | "stop"
+                | "leave"
+                | "end"
         )
     });
     let is_taken = any(CANCELLED) || before().any(|word| word.is(CANCELLED));
@@ -222,7 +258,8 @@ fn consequence(first: &Word, last: &Word, core: &[&Word], context: &[Word]) -> O
     if submits && around(SEND_NOUN) {
         return Some(EffectClass::Send);
     }
-    if core.len() > 1 && core.iter().all(|word| word.is(SEND_NOUN)) {
+    let is_doubled = core.iter().all(|word| word.text == first.text);
+    if core.len() > 1 && !is_doubled && core.iter().all(|word| word.is(SEND_NOUN)) {
         return Some(EffectClass::Send);
     }
     None
@@ -230,7 +267,10 @@ fn consequence(first: &Word, last: &Word, core: &[&Word], context: &[Word]) -> O
 
 /// The class of a verb that is a noun elsewhere, where it leads: `rebuildServer`, `submit_assignment`.
 fn lead_class(first: &Word, core: &[&Word]) -> Option<EffectClass> {
-    let is_title = core.last().is_some_and(|last| last.is(UI_NOUN | READ | ORDINARY));
+    // `post.post` is a kind of thing.
+    let is_title = core
+        .last()
+        .is_some_and(|last| last.is(UI_NOUN | READ | ORDINARY | GENERIC) || last.text == first.text);
     if core.len() > 1 && !is_title { led_class(first) } else { None }
 }
 
@@ -246,9 +286,32 @@ pub(super) fn led_class(word: &Word) -> Option<EffectClass> {
     .find_map(|(uses, class)| word.is(uses).then_some(class))
 }
 
+/// A noun without the ending of its plural.
+fn word_stem(text: &str) -> &str {
+    text.strip_suffix('s').unwrap_or(text)
+}
+
 /// What a name of nouns alone says where it creates: `POST /messages`, the event `payment`.
 pub(super) fn created(words: &[Word]) -> Option<EffectClass> {
-    let last = words.iter().rev().find(|word| !word.text.chars().all(|c| c.is_ascii_digit()))?;
+    // `webhook-endpoints`, `role_assignments`, `friend-invites`: what stands before says what it is.
+    const CARRIERS: [&str; 9] = [
+        "level",
+        "endpoint",
+        "assignment",
+        "binding",
+        "association",
+        "grant",
+        "record",
+        "entry",
+        "credential",
+    ];
+    let mut named = words.iter().rev().filter(|word| !word.text.chars().all(|c| c.is_ascii_digit()));
+    let mut last = named.next()?;
+    if CARRIERS.contains(&word_stem(&last.text))
+        && let Some(before) = named.next().filter(|word| word.is(POWER_NOUN | GUARD))
+    {
+        last = before;
+    }
     let any = |uses: Uses| words.iter().any(|word| word.is(uses));
     if any(ORDINARY | STEP) && !any(SEND_NOUN | POWER_NOUN)
         || any(ORDINARY)

@@ -59,8 +59,20 @@ impl Path {
         let mut segments: Vec<Segment> =
             raw.iter().enumerate().map(|(at, part)| segment(part, at == last)).collect();
         for at in 1..segments.len() {
-            let is_member = is_collection(&segments[at - 1]) && is_unknown(&segments[at]);
+            let is_plural = || {
+                let word = segments[at - 1].words.last().map_or("", |word| word.text.as_str());
+                at < last && word.len() > 3 && word.ends_with('s') && !word.ends_with("ss")
+            };
+            let is_member = (is_collection(&segments[at - 1]) || is_plural())
+                && is_unknown(&segments[at])
+                && !matches!(&segments[at].words[..], [word] if word.text == "me");
             segments[at].is_id |= is_member;
+        }
+        // `/order/cancel/order_id/44`: the name of a parameter and its value.
+        for at in 0..last {
+            let is_parameter = segments[at].words.len() > 1
+                && segments[at].words.last().is_some_and(|word| word.text == "id");
+            segments[at].is_id |= is_parameter && segments[at + 1].is_id;
         }
         Path { segments, operations }
     }
@@ -229,7 +241,18 @@ fn is_prefix(segment: &Segment) -> bool {
     let ignored = |word: &Word| {
         matches!(
             word.text.as_str(),
-            "api" | "v" | "rest" | "rpc" | "index" | "php" | "public" | "json" | "ajax" | "internal" | "web"
+            "api"
+                | "v"
+                | "rest"
+                | "rpc"
+                | "index"
+                | "php"
+                | "public"
+                | "json"
+                | "ajax"
+                | "internal"
+                | "web"
+                | "administrator"
         )
     };
     segment.words.iter().all(|word| ignored(word) || word.text.chars().all(|c| c.is_ascii_digit()))

@@ -193,7 +193,9 @@ pub(super) fn uses_of(word: &str) -> Uses {
     let known = vocabulary.words.get(word).copied();
     let plural = || {
         let singular = word.strip_suffix('s').filter(|it| it.len() > 2 && !it.ends_with('s'))?;
-        let found = vocabulary.words.get(singular).copied();
+        // `beneficiaries`
+        let by_y = || vocabulary.words.get(format!("{}y", singular.strip_suffix("ie")?).as_str());
+        let found = vocabulary.words.get(singular).or_else(by_y).copied();
         // Verbs have no plural: `deletes` is none, and `pays` is a country in French.
         found.map(|uses| uses & !(DESTROY | WEAK | SEND | PAY | POWER | MAKE | CHANGE | EXECUTE | READ))
     };
@@ -247,7 +249,7 @@ fn uses_of_compound(text: &str) -> Uses {
     // `reinvite`, `bulksend`, `autopay` are what their verb is; `uninvite`, `disinvite` take away.
     const CLASSES: Uses = DESTROY | SEND | PAY | POWER | CANCEL;
     const PREFIXES: [&str; 8] = ["re", "auto", "bulk", "mass", "force", "quick", "batch", "pre"];
-    const TAKING: [&str; 3] = ["un", "dis", "de"];
+    const TAKING: [&str; 2] = ["un", "dis"];
     let verb = |prefix: &&str| {
         let rest = text.strip_prefix(*prefix).filter(|rest| rest.len() >= 4)?;
         VOCABULARY.words.get(rest).map(|uses| uses & CLASSES).filter(|uses| *uses != 0)
@@ -271,6 +273,12 @@ pub(super) fn words(identifier: &str) -> Vec<Word> {
             break;
         }
         let word = Word::new(part.to_lowercase());
+        if word.uses == 0
+            && let Some(found) = split_joined(&word.text)
+        {
+            words.extend(found);
+            continue;
+        }
         // `mot-de-passe` is one word too.
         if let [.., first, second] = &words[..] {
             let joined = format!("{}{}{}", first.text, second.text, word.text);
@@ -292,6 +300,38 @@ pub(super) fn words(identifier: &str) -> Vec<Word> {
         }
     }
     words
+}
+
+/// `cancelorder`, `messagesend`, `clusterrolebindings`: known words, written without a boundary.
+fn split_joined(text: &str) -> Option<Vec<Word>> {
+    const SHORTEST: usize = 7;
+    const WHOLE: [&str; 5] = ["payload", "payloads", "paypal", "newspaper", "makeup"];
+    let is_plain = text.bytes().all(|byte| byte.is_ascii_lowercase()) && text.len() <= LONGEST_WORD;
+    if text.len() < SHORTEST || !is_plain || WHOLE.contains(&text) {
+        return None;
+    }
+    split_known(text, 2)
+}
+
+fn split_known(text: &str, splits: usize) -> Option<Vec<Word>> {
+    const SHORTEST_PART: usize = 3;
+    /// Others of three letters begin too many words: `newsletter`.
+    const SHORT_VERBS: [&str; 6] = ["add", "del", "ban", "set", "get", "pay"];
+    let known = |part: &str| {
+        let words = &VOCABULARY.words;
+        words.get(part).or_else(|| words.get(part.strip_suffix('s').unwrap_or(part))).copied()
+    };
+    (SHORTEST_PART..text.len().saturating_sub(SHORTEST_PART)).rev().find_map(|at| {
+        let (first, second) = text.split_at(at);
+        let is_short = first.len() == SHORTEST_PART && !SHORT_VERBS.contains(&first);
+        known(first).filter(|_| !is_short && second.len() > SHORTEST_PART)?;
+        let begins = |rest: Vec<Word>| [vec![Word::new(first.to_owned())], rest].concat();
+        match known(second) {
+            Some(_) => Some(begins(vec![Word::new(second.to_owned())])),
+            None if splits > 1 => split_known(second, splits - 1).map(begins),
+            None => None,
+        }
+    })
 }
 
 fn is_joined(text: &str) -> bool {

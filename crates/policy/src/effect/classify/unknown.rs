@@ -6,9 +6,9 @@
 use super::EffectClass;
 use super::access::is_technical;
 use super::fields::last_part;
-use super::label::{self, LabelTone};
 use super::path::Path;
 use super::terms::*;
+use super::tone::{self, LabelTone};
 use crate::CausingAction;
 use crate::effect::{Effect, EffectField, EffectTransport};
 
@@ -37,23 +37,27 @@ pub(super) fn judge(
     let cause = cause.filter(|cause| cause.is_recent)?;
     let shape = shape(effect, path, operations);
     // Who types a line and presses Enter where messages are exchanged sends it.
-    if effect.request.transport == EffectTransport::WebSocket && label::is_line(cause) {
+    if effect.request.transport == EffectTransport::WebSocket && tone::is_line(cause) {
         return Some((EffectClass::Send, "line".to_owned()));
     }
-    let (tone, label) = label::tone(cause).unwrap_or((LabelTone::Generic, ""));
+    let (tone, label) = tone::tone(cause).unwrap_or((LabelTone::Generic, ""));
+    // A button "Drain" that posts to `/queues/4/drain` is no choice such as "Monthly".
+    let verb = path.segments.last().and_then(|segment| segment.words.last());
+    let echoes = verb.is_some_and(|verb| verb.uses == 0 && verb.text == label.trim().to_lowercase());
     let asks = match (shape, tone) {
+        (RequestShape::Command, _) if echoes => true,
         (_, LabelTone::Ordinary) => false,
         // A form that is filled in is confirmed, too.
         (RequestShape::Thing, LabelTone::Affirms) => effect.fields.len() <= MOST_CONFIRMED,
         (_, LabelTone::Affirms) => true,
-        (RequestShape::Command, _) => label::is_control(cause),
+        (RequestShape::Command, _) => tone::is_control(cause),
         (RequestShape::Opaque, LabelTone::Command | LabelTone::Unknown) => true,
         (RequestShape::Thing, LabelTone::Command) => true,
         (RequestShape::Act, LabelTone::Command) => true,
         (RequestShape::Act, LabelTone::Unknown) => is_phrase(label),
         (RequestShape::Act | RequestShape::Opaque | RequestShape::Thing, _) => false,
     };
-    asks.then(|| (EffectClass::Destroy, label.to_owned()))
+    asks.then(|| (EffectClass::Unknown, label.to_owned()))
 }
 
 fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> RequestShape {
@@ -104,7 +108,9 @@ fn command_shape(effect: &Effect, path: &Path) -> Option<RequestShape> {
         && effect.request.method == "POST";
     let is_visible = |field: &&EffectField| !is_technical(&last_part(&field.name).to_ascii_lowercase());
     let names_id = |field: &EffectField| {
+        // `{"key": "VOL_UP"}` names no thing.
         words(last_part(&field.name)).last().is_some_and(|word| ID_NAMES.contains(&word.text.as_str()))
+            && (field.value.is_empty() || field.value.bytes().any(|byte| byte.is_ascii_digit()))
     };
     let (ids, others): (Vec<_>, Vec<_>) =
         effect.fields.iter().filter(is_visible).partition(|field| names_id(field));
@@ -122,17 +128,39 @@ const ID_NAMES: [&str; 12] =
 
 /// Whether a word says something, if only that it is ordinary.
 fn is_known(word: &Word) -> bool {
-    word.is(MAKE
-        | CHANGE
-        | ORDINARY
-        | ORDINARY_VERB
-        | READ
-        | STEP
-        | NESTED
-        | LIGHT
-        | TELEMETRY
-        | SOCKET
-        | KNOWN
-        | UI_NOUN
-        | AUTH)
+    // English makes verbs of ordinary work so: "optimise", "beautify".
+    const SHORTEST_FORMED: usize = 8;
+    const TAKING: [&str; 13] = [
+        "compromi",
+        "anonymi",
+        "pseudonymi",
+        "moneti",
+        "vapori",
+        "penali",
+        "ostraci",
+        "neutrali",
+        "privati",
+        "immobili",
+        "nulli",
+        "disquali",
+        "colli",
+    ];
+    let is_formed = ["ize", "ise", "ify", "yze", "yse"].iter().any(|end| word.text.ends_with(end));
+    is_formed
+        && word.text.len() >= SHORTEST_FORMED
+        && word.uses & !FILLER == 0
+        && !TAKING.iter().any(|stem| word.text.starts_with(stem))
+        || word.is(MAKE
+            | CHANGE
+            | ORDINARY
+            | ORDINARY_VERB
+            | READ
+            | STEP
+            | NESTED
+            | LIGHT
+            | TELEMETRY
+            | SOCKET
+            | KNOWN
+            | UI_NOUN
+            | AUTH)
 }

@@ -23,7 +23,17 @@ const OF_LAST: [&str; 14] =
 const OF_TEXT: [&str; 10] =
     ["する", "します", "せる", "れる", "める", "ける", "하기", "합니다", "시키기", "니다"];
 /// English words that end like verbs of other languages.
-const NOUNS: [&str; 42] = [
+const NOUNS: [&str; 52] = [
+    "brighten",
+    "lengthen",
+    "strengthen",
+    "straighten",
+    "sharpen",
+    "lighten",
+    "flatten",
+    "enlighten",
+    "heighten",
+    "smoothen",
     "fullscreen",
     "evergreen",
     "touchscreen",

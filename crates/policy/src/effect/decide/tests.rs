@@ -74,6 +74,7 @@ fn an_operators_rule_about_the_action_raises_its_effect() {
         action: Action::Click(Click::on(Target::Focused)),
         facts: Facts { page_url: "https://app.test/release".into(), ..Facts::default() },
         is_recent,
+        opened_by: None,
     };
     assert_eq!(outcome(&policy, effect("POST", "/todos"), Access::Full, Some(&cause(true))), "ask releases");
     assert_eq!(

@@ -92,7 +92,32 @@ pub(super) fn name_operations(sink: &mut FieldSink) {
         .filter(|field| field.value != "null" && !(is_rpc && field.value == "call"))
         .map(|field| field.value.clone())
         .collect();
-    named.into_iter().for_each(|operation| sink.operation(operation));
+    let batched = batched_requests(sink);
+    named.into_iter().chain(batched).for_each(|operation| sink.operation(operation));
+}
+
+/// `METHOD path` of each request inside of a batch: `{"requests": [{"method": "DELETE", "url": "/items/3"}]}`.
+fn batched_requests(sink: &FieldSink) -> Vec<String> {
+    const METHODS: [&str; 3] = ["method", "httpMethod", "verb"];
+    const ADDRESSES: [&str; 5] = ["url", "path", "relative_url", "uri", "relativeUrl"];
+    const MOST: usize = 100;
+    let fields = sink.fields();
+    let parent = |name: &str| name.rsplit_once('.').map(|(parent, _)| parent.to_owned());
+    let is_method = |value: &str| matches!(value, "GET" | "POST" | "PUT" | "PATCH" | "DELETE" | "HEAD");
+    let methods = fields
+        .iter()
+        .filter(|it| METHODS.contains(&last(&it.name)) && is_method(&it.value) && it.name.contains('['));
+    methods
+        .take(MOST)
+        .filter_map(|method| {
+            let owner = parent(&method.name)?;
+            let address = fields.iter().find(|it| {
+                ADDRESSES.contains(&last(&it.name))
+                    && it.name.strip_suffix(last(&it.name)) == Some(&format!("{owner}."))
+            })?;
+            Some(format!("{} {}", method.value, address.value))
+        })
+        .collect()
 }
 
 fn last(name: &str) -> &str {

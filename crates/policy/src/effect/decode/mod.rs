@@ -49,6 +49,11 @@ fn decode_http(request: &EffectRequest, sink: &mut FieldSink) -> BodyKind {
         return BodyKind::Binary;
     }
     let Some(text) = charset::decode(&kind, &request.body) else { return BodyKind::Binary };
+    // Where no WebSocket can be opened, Socket.IO posts the same packets.
+    let is_polled = request.url.contains("/socket.io/") || request.url.contains("EIO=");
+    if is_polled && text.starts_with(|c: char| c.is_ascii_digit()) {
+        return framing::decode(&text, sink);
+    }
     decode_text(media, &text, sink)
 }
 
