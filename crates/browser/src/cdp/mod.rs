@@ -4,6 +4,7 @@
 //! older driver.
 
 mod bounded;
+mod closed_roots;
 mod connection;
 mod error;
 mod event;
@@ -13,8 +14,10 @@ pub mod protocol;
 mod wire;
 
 pub use bounded::{BoundedText, BoundedUrl, Id};
+pub(crate) use closed_roots::TREE_DEPTH;
 pub(crate) use connection::MAX_MESSAGE_BYTES;
 pub use connection::{Closed, Connection, ConnectionOptions, PendingReply, Reactions, websocket_config};
+
 pub use error::CallError;
 pub use event::{Event, EventKind};
 pub use headers::{IssuedHeaders, RequestHeaders, ResponseHeaders};

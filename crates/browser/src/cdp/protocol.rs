@@ -3,6 +3,7 @@
 use super::{
     Command, SessionId,
     bounded::{BoundedText, BoundedUrl, Id, SensitiveText, WholeUrl},
+    closed_roots::ClosedRoots,
     connection::MAX_MESSAGE_BYTES,
     headers::{IssuedHeaders, RequestHeaders, ResponseHeaders},
 };
@@ -59,6 +60,9 @@ commands! {
     "DOM.resolveNode" ResolveNode {
         backend_node_id: i64, execution_context_id: i64, object_group: &'static str,
     } -> ResolvedNode;
+    "DOMDebugger.getEventListeners" GetEventListeners<'a> { object_id: &'a str, depth: usize, pierce: bool } -> EventListeners, at most MAX_LISTENERS_REPLY;
+    /// In the page's own world. Such a handle is for Chromium only; nothing is called with it.
+    "DOM.resolveNode" ResolveInPage { backend_node_id: i64, object_group: &'static str } -> ResolvedNode;
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
@@ -143,6 +147,7 @@ commands! {
     "Runtime.evaluate" Evaluate<'a> {
         expression: &'a RawValue, unique_context_id: &'a str, silent: bool,
     } -> Evaluated<IgnoredAny>;
+    "Runtime.evaluate" EvaluateHandle<'a> { expression: &'static str, unique_context_id: &'a str, object_group: &'static str, silent: bool } -> Evaluated<IgnoredAny>;
     "Runtime.callFunctionOn" CallForNode<'a> {
         function_declaration: &'a str,
         unique_context_id: &'a str,
@@ -166,6 +171,8 @@ const MAX_BODIES: u32 = 16 << 20;
 const MAX_BODY: u32 = 1 << 20;
 /// Bytes of JSON. Chromium also sends larger bodies than it was asked to keep, if it has them.
 const MAX_BODY_REPLY: usize = 8 << 20;
+/// Bytes of the list of a document's listeners; each takes less than 200.
+const MAX_LISTENERS_REPLY: usize = 8 << 20;
 
 impl Default for KeepBodies {
     fn default() -> KeepBodies {
@@ -217,11 +224,20 @@ pub struct ContinueRequest<'a> {
     pub post_data: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub headers: Option<Vec<HeaderLine<'a>>>,
+    /// Pauses the response as well.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub intercept_response: bool,
 }
 
 impl<'a> ContinueRequest<'a> {
     pub fn unchanged(request_id: &'a str) -> ContinueRequest<'a> {
-        ContinueRequest { request_id, method: None, post_data: None, headers: None }
+        ContinueRequest {
+            request_id,
+            method: None,
+            post_data: None,
+            headers: None,
+            intercept_response: false,
+        }
     }
 }
 
@@ -280,6 +296,10 @@ impl<A: Serialize, T: DeserializeOwned> Command for CallFunction<'_, A, T> {
 
 /// The group of all node handles, which are released together: a node with a handle is never collected.
 pub const HANDLES: &str = "stockade";
+/// The same for nodes with listeners, which are resolved while others are in use.
+pub const LISTENER_HANDLES: &str = "stockade-listeners";
+/// Handles of documents, which are kept as long as the document.
+pub const DOCUMENT_HANDLES: &str = "stockade-documents";
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ByValue<'a, A> {
@@ -290,6 +310,14 @@ pub struct ByValue<'a, A> {
 #[serde(rename_all = "camelCase")]
 pub struct ByHandle<'a> {
     pub object_id: &'a str,
+}
+
+/// Arguments of a call with any number of nodes.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub enum CallArgument<'a, A> {
+    Value(ByValue<'a, A>),
+    Handle(ByHandle<'a>),
 }
 
 #[derive(Debug, Deserialize)]
@@ -341,49 +369,15 @@ macro_rules! received {
     };
 }
 
-/// The depth of one description. It nests twice as deep in JSON, whose limit is 128 levels.
-pub const TREE_DEPTH: usize = 40;
-
-/// The closed shadow roots in a described tree; all else is dropped.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(from = "RawTreeNode")]
-pub struct ClosedRoots {
-    /// Backend node ids.
-    pub closed: Vec<i64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawTreeNode {
-    #[serde(default)]
-    children: Vec<ClosedRoots>,
-    #[serde(default)]
-    shadow_roots: Vec<RawShadowRoot>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawShadowRoot {
-    backend_node_id: i64,
-    shadow_root_type: BoundedText,
-}
-
-impl From<RawTreeNode> for ClosedRoots {
-    fn from(node: RawTreeNode) -> ClosedRoots {
-        let own = node.shadow_roots.iter().filter(|root| root.shadow_root_type == "closed");
-        let mut closed: Vec<i64> = own.map(|root| root.backend_node_id).collect();
-        closed.extend(node.children.into_iter().flat_map(|child| child.closed));
-        ClosedRoots { closed }
-    }
-}
-
 received! {
     DescribedTree { node: ClosedRoots }
     SearchFound { result_count: usize }
+    EventListeners { listeners: Vec<EventListener> }
+    EventListener { r#type: BoundedText, line_number: i64, column_number: i64, backend_node_id: Option<i64> }
     FrameOwner { backend_node_id: i64 }
     NodeForLocation { backend_node_id: i64, frame_id: Id }
     Described { node: DescribedNode }
-    DescribedNode { #[serde(default)] shadow_roots: Vec<ShadowRoot> }
+    DescribedNode { backend_node_id: i64, #[serde(default)] shadow_roots: Vec<ShadowRoot> }
     ShadowRoot { shadow_root_type: BoundedText }
     ResolvedNode { object: Handle }
     Handle { object_id: Option<Id> }

@@ -2,6 +2,8 @@
 
 use super::{
     EffectInterception,
+    awaited_answers::{AwaitedAnswers, SentEffect, UnansweredEffect},
+    lock,
     paused_request::{PausedEffect, describe, read_body},
 };
 use crate::cdp::{CallError, Connection, Id, Reactions, protocol as p};
@@ -9,9 +11,10 @@ use audit::{Cleared, DeferredNavigations, NavigationTicket, PermittedEffect, Rel
 use base64::{Engine, prelude::BASE64_STANDARD};
 use error_code::ErrorCode;
 use policy::{EffectRequest, Endpoint};
+use redact::redacted;
 use std::{
     collections::HashSet,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use tokio::{
@@ -27,8 +30,6 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often a held request is looked for: nothing reports that a page gave one up.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 
-const SENT: &str = "sent";
-
 /// The paused requests of one Chromium.
 pub(crate) struct EffectInterceptor {
     interception: EffectInterception,
@@ -39,6 +40,14 @@ pub(crate) struct EffectInterceptor {
     queue: Mutex<Option<mpsc::Sender<Work>>>,
     /// Ids of the requests that are queued or held.
     held: Mutex<HashSet<Id>>,
+    answers: AwaitedAnswers,
+}
+
+/// Requests of a connection that was lost.
+struct LeftBehind {
+    held: HashSet<Id>,
+    /// They have left, and their answers are paused, or will be.
+    unanswered: Vec<Id>,
 }
 
 /// What the task does with one paused request.
@@ -81,6 +90,7 @@ impl EffectInterceptor {
             deferred: DeferredNavigations::default(),
             queue: Mutex::default(),
             held: Mutex::default(),
+            answers: AwaitedAnswers::default(),
         })
     }
 
@@ -94,14 +104,15 @@ impl EffectInterceptor {
     pub fn start(self: &Arc<Self>, connection: &Connection) -> EffectTask {
         let (sender, queue) = mpsc::channel(MAX_QUEUED);
         *lock(&self.queue) = Some(sender);
-        let left_behind = std::mem::take(&mut *lock(&self.held));
+        let left_behind =
+            LeftBehind { held: std::mem::take(&mut *lock(&self.held)), unanswered: self.answers.take_all() };
         let task = Arc::clone(self).run(connection.clone(), queue, left_behind);
         EffectTask(tokio::spawn(task).abort_handle())
     }
 
     /// Continues a request that is none of the gate's concern, and queues any other. `is_tab`: the frame is a tab's own.
     pub fn handle(&self, paused: &p::RequestPaused, is_tab: bool, reactions: &mut Reactions<'_>) {
-        if !self.covers(&paused.request.url) {
+        if self.answers.take(paused) || !self.covers(&paused.request.url) {
             return reactions.post(None, &p::ContinueRequest::unchanged(&paused.request_id));
         }
         let request = describe(paused, is_tab);
@@ -192,11 +203,17 @@ impl EffectInterceptor {
         self: Arc<Self>,
         connection: Connection,
         mut queue: mpsc::Receiver<Work>,
-        left_behind: HashSet<Id>,
+        left_behind: LeftBehind,
     ) {
         let mut closed = connection.closed();
-        for id in &left_behind {
+        for id in &left_behind.held {
             refuse(&connection, id, false).await;
+        }
+        for id in &left_behind.unanswered {
+            // Its answer is still to come, or the page has given it up.
+            if let Err(error) = call(&connection, &p::ContinueRequest::unchanged(id)).await {
+                tracing::debug!(%error, "no answer waits");
+            }
         }
         let mut requests = JoinSet::new();
         loop {
@@ -217,7 +234,9 @@ impl EffectInterceptor {
             Work::Decide(effect) => self.decide(&connection, effect).await,
             Work::Replay { id, released } => {
                 let ReleasedNavigation { kept, permit } = released;
-                continue_effect(&connection, permit, &kept.request, replay(&id, &kept)).await;
+                let command = (&id, replay(&id, &kept));
+                let sent = self.continue_effect(&connection, permit, &kept.request, command).await;
+                self.await_answer(&connection, &id, sent).await;
             }
         }
         lock(&self.held).remove(&id);
@@ -226,7 +245,7 @@ impl EffectInterceptor {
     async fn decide(&self, connection: &Connection, effect: PausedEffect) {
         let EffectInterception { gate, limits, .. } = &self.interception;
         let PausedEffect { id, request, is_navigation, .. } = &effect;
-        let Ok(Ok(_place)) = timeout(limits.room_timeout, self.places.acquire()).await else {
+        let Ok(Ok(place)) = timeout(limits.room_timeout, self.places.acquire()).await else {
             gate.refused_undecided(&request.head(), ErrorCode::EffectsFull.name());
             return refuse(connection, id, *is_navigation).await;
         };
@@ -242,7 +261,12 @@ impl EffectInterceptor {
                 }
             }
             Ok(Cleared::Effect(permit)) => {
-                continue_effect(connection, permit, request, p::ContinueRequest::unchanged(id)).await;
+                let command = (id, p::ContinueRequest::unchanged(id));
+                let sent = self.continue_effect(connection, permit, request, command).await;
+                let id = id.clone();
+                // It is not held any more.
+                drop((place, effect));
+                self.await_answer(connection, &id, sent).await;
             }
             Ok(Cleared::Deferred(ticket)) => {
                 let (id, is_navigation) = (id.clone(), *is_navigation);
@@ -252,25 +276,47 @@ impl EffectInterceptor {
             Err(_) => refuse(connection, id, *is_navigation).await,
         }
     }
-}
 
-/// Lets an effect leave. The permit must be for exactly its bytes.
-async fn continue_effect(
-    connection: &Connection,
-    permit: PermittedEffect,
-    request: &EffectRequest,
-    command: p::ContinueRequest<'_>,
-) {
-    if !permit.covers(request) {
-        tracing::error!("a permit for another request was refused");
-        return refuse(connection, command.request_id, false).await;
+    /// Lets an effect leave. The permit must be for exactly its bytes.
+    async fn continue_effect(
+        &self,
+        connection: &Connection,
+        permit: PermittedEffect,
+        request: &EffectRequest,
+        (id, command): (&Id, p::ContinueRequest<'_>),
+    ) -> Option<UnansweredEffect> {
+        if !permit.covers(request) {
+            tracing::error!("a permit for another request was refused");
+            refuse(connection, id, false).await;
+            return None;
+        }
+        let answer = self.answers.begin(id);
+        let effect = SentEffect::new(permit);
+        let failure =
+            match call(connection, &p::ContinueRequest { intercept_response: true, ..command }).await {
+                Ok(_) => {
+                    // From now on a lost connection leaves nothing that could still be refused.
+                    lock(&self.held).remove(id);
+                    return Some(UnansweredEffect { answer, effect });
+                }
+                Err(CallError::Refused { .. }) => ErrorCode::EffectWithdrawn,
+                Err(_) => ErrorCode::ConnectionLost,
+            };
+        effect.complete(&redacted!("{}", failure.name()));
+        self.answers.end(id);
+        None
     }
-    let result = match call(connection, &command).await {
-        Ok(_) => SENT,
-        Err(CallError::Refused { .. }) => ErrorCode::EffectWithdrawn.name(),
-        Err(_) => ErrorCode::ConnectionLost.name(),
-    };
-    permit.complete(&redact::redacted!("{}", result));
+
+    /// Records what the site answered.
+    async fn await_answer(&self, connection: &Connection, id: &Id, unanswered: Option<UnansweredEffect>) {
+        let Some(UnansweredEffect { answer, effect }) = unanswered else { return };
+        tokio::select! {
+            biased;
+            Ok(result) = answer => effect.complete(&result),
+            () = until_gone(connection, id) => drop(effect),
+        }
+        self.answers.end(id);
+    }
 }
 
 /// The kept request in place of the one with this id. Chromium adds the cookies of now.
@@ -283,6 +329,7 @@ fn replay<'a>(id: &'a str, kept: &'a PausedEffect) -> p::ContinueRequest<'a> {
         method: Some(&kept.method),
         post_data: (!body.is_empty()).then(|| BASE64_STANDARD.encode(body)),
         headers: Some(lines.map(|(name, value)| p::HeaderLine { name, value }).collect()),
+        intercept_response: false,
     }
 }
 
@@ -310,9 +357,4 @@ async fn call<C: crate::cdp::Command>(
     command: &C,
 ) -> Result<C::Response, CallError> {
     connection.call(None, command, Instant::now() + COMMAND_TIMEOUT).await
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // The data is consistent after any panic.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,6 +6,7 @@
 //!
 //! What Chromium reports is Chromium's own word: a compromised one can evade this. The proxy cannot be evaded.
 
+mod awaited_answers;
 mod interceptor;
 mod paused_request;
 mod site;
@@ -14,7 +15,10 @@ pub(crate) use interceptor::{EffectInterceptor, EffectTask};
 pub use site::DecidedSite;
 
 use audit::EffectGate;
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 /// Which requests are decided on in the browser, and by whom.
 pub struct EffectInterception {
@@ -32,4 +36,9 @@ pub struct EffectLimits {
     pub max_held_bytes: usize,
     /// How long a request waits until there is room for it to be held; then it is refused.
     pub room_timeout: Duration,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // The data is consistent after any panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

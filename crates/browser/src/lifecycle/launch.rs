@@ -38,14 +38,18 @@ impl Default for LaunchOptions {
 const PROFILE: &str = "/tmp/profile";
 
 /// Flags for every Chromium. None of them disables Chromium's own sandbox.
-const FIXED_FLAGS: [&str; 24] = [
+const FIXED_FLAGS: [&str; 25] = [
     // CDP over descriptors 3 and 4; no port is open.
     "--remote-debugging-pipe",
     // Site isolation; the headless shell has it off by default.
     "--site-per-process",
-    // Spare renderers cost memory. Pages in the back-forward cache, or prerendered, would run unobserved.
+    // Spare renderers cost memory. Pages in the back-forward cache, or prerendered, would run unobserved. FedCM's
+    // requests are the browser's own: no `Fetch` pauses them.
     "--disable-features=SpareRendererForSitePerProcess,BackForwardCache,Prerender2,Translate,MediaRouter,\
-     OptimizationHints,AutofillServerCommunication",
+     OptimizationHints,AutofillServerCommunication,FedCm",
+    // Prefetches of speculation rules are paused by no `Fetch`, and no switch disables them. No place in their queue does.
+    "--enable-features=PrefetchSchedulerTesting:kPrefetchSchedulerTestingActiveSetSizeLimitForBase/0/\
+     kPrefetchSchedulerTestingActiveSetSizeLimitForBurst/0",
     // Loopback goes to the proxy as well, which refuses it.
     "--proxy-bypass-list=<-loopback>",
     "--disable-quic",

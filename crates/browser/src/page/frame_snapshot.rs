@@ -20,6 +20,9 @@ pub(crate) struct FrameSnapshotRequest<'a> {
     pub bytes: usize,
     options: &'a SnapshotOptions,
     pub links: bool,
+    pub boxes: bool,
+    /// How long the walk over the page may take; the script's own limit if absent.
+    pub milliseconds: Option<u128>,
     /// Whether garbage was collected; the script reads a large page only then.
     pub swept: bool,
     /// The reply that this one may be a diff against.
@@ -44,6 +47,8 @@ impl Browser {
             bytes,
             options,
             links: false,
+            boxes: false,
+            milliseconds: None,
             swept: false,
             known: None,
             shows: None,

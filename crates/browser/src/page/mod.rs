@@ -1,6 +1,7 @@
 //! Calls of the page script: in each frame of the active tab, across closed shadow roots, until the page is idle.
 
 mod frame_snapshot;
+mod pointer_listeners;
 mod quiescence;
 mod script_call;
 mod shadow_roots;

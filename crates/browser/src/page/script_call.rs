@@ -261,7 +261,40 @@ impl Browser {
     }
 }
 
-fn unless_gone<T>(result: Result<T, CallError>, deadline: Deadline) -> Result<Option<T>, ScriptCallError> {
+impl Browser {
+    /// Calls a function of the script with nodes by their handles. `None`: the world is gone.
+    pub(super) async fn call_script_with_nodes<T: DeserializeOwned>(
+        &self,
+        session: &SessionId,
+        world: &FrameWorld,
+        handles: &[&str],
+        function: ScriptFunction,
+        deadline: Deadline,
+    ) -> Result<Option<T>, ScriptCallError> {
+        let text = self.text_cutter();
+        let limits = text.script_limits();
+        let nodes = handles.iter().map(|object_id| p::CallArgument::Handle(p::ByHandle { object_id }));
+        let limits = std::iter::once(p::CallArgument::Value(p::ByValue { value: &limits }));
+        let command = p::CallFunction::<_, T> {
+            function_declaration: function.declaration(),
+            // Chromium refuses a handle of another world, so the page itself is never called.
+            unique_context_id: &world.unique,
+            arguments: limits.chain(nodes).collect::<Vec<_>>(),
+            return_by_value: true,
+            await_promise: false,
+            silent: true,
+            max_reply: self.max_script_reply(MAX_SCRIPT_REPLY),
+            returns: PhantomData,
+        };
+        let reply = self.connection.call(Some(session), &command, deadline.at).await;
+        unless_gone(reply, deadline)?.map(|reply| returned_value(reply, &text)).transpose()
+    }
+}
+
+pub(super) fn unless_gone<T>(
+    result: Result<T, CallError>,
+    deadline: Deadline,
+) -> Result<Option<T>, ScriptCallError> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(CallError::Refused { .. } | CallError::Detached { .. }) => Ok(None),

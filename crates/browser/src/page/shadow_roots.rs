@@ -6,7 +6,7 @@
 use super::{FRAME_WAIT, ScriptCallError};
 use crate::{
     browser::Browser,
-    cdp::{CallError, SessionId, protocol as p},
+    cdp::{CallError, SessionId, TREE_DEPTH, protocol as p},
     deadline::Deadline,
     script::ScriptFunction,
     state::{CountedWorld, FrameWorld, RootScan},
@@ -374,7 +374,7 @@ impl Browser {
             Err(error) => return Err(failed(error)),
         };
         let Some(object_id) = tree else { return Err(ScriptCallError::Gone) };
-        let describe = p::DescribeTree { object_id: &object_id, depth: p::TREE_DEPTH };
+        let describe = p::DescribeTree { object_id: &object_id, depth: TREE_DEPTH };
         match self.connection.call(Some(session), &describe, limit.at).await {
             Ok(described) => Ok(described.node.closed),
             Err(CallError::Refused { .. }) => Err(ScriptCallError::Gone),

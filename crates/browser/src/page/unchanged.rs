@@ -30,7 +30,8 @@ pub(crate) struct ReadingStamp {
 }
 
 pub(crate) enum Probed {
-    Unchanged(Box<FrameSnapshot>),
+    /// With the stamp of a reading that is made nevertheless.
+    Unchanged(Box<FrameSnapshot>, ReadingStamp),
     /// None if the page cannot be recognized later.
     Changed(Option<ReadingStamp>),
 }
@@ -54,15 +55,16 @@ impl Browser {
             self.call_script(frame, ScriptFunction::ProbeChanges, &(), deadline).await?;
         let counts = self.render_counts(&session, deadline).await?;
         let last = self.snapshots().unchanged(&session, &world.unique, links, &limits);
+        let stamp = |counts| ReadingStamp { session, world: world.unique, links, limits, counts };
         if let Some(last) = last
             && Some(last.counts) == counts
             && state.is_some()
             && last.snapshot.state == state
             && last.snapshot.is_enough_for(shows)
         {
-            return Ok(Probed::Unchanged(Box::new(last.snapshot)));
+            let stamp = stamp(last.counts);
+            return Ok(Probed::Unchanged(Box::new(last.snapshot), stamp));
         }
-        let stamp = |counts| ReadingStamp { session, world: world.unique, links, limits, counts };
         Ok(Probed::Changed(counts.map(stamp)))
     }
 

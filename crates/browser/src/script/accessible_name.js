@@ -104,7 +104,7 @@ const readContent = (root, { exclude, referenced, whole }) => {
     const drawn = !whole;
     const gap = node === root || flowsInline(node, drawn) ? '' : ' ';
     if (gap) { text += gap; stack.push(gap); }
-    if (node !== root && hasNonEmpty(node, 'title')) stack.push(new TitleFallback(attribute(node, 'title') ?? '', text.length));
+    if (node !== root && visible === true && hasNonEmpty(node, 'title')) stack.push(new TitleFallback(attribute(node, 'title') ?? '', text.length));
     if (drawn && visible === true) stack.push(generatedNamePart(node, '::after'));
     const children = accessibleChildren(node);
     for (let i = Math.min(children.length, MAX_NAME_NODES) - 1; i >= 0; i -= 1) {

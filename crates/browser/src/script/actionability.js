@@ -11,6 +11,7 @@ import {
   collectFactsAt, deepElementFromPoint, intendedTarget, isDirectHit, isHitOn, visiblePoint,
 } from './hit_test.js';
 import { armInputGuard } from './input_guard.js';
+import { imageOfArea, pointsInArea } from './image_maps.js';
 import {
   animationEffect, animationState, animationTime, animationTimeline, boundingRect, characterData, checkVisibility,
   clientLeft, clientRects, clientTop, createRange, effectTarget, exitFullscreen, exitPointerLock, firstChild,
@@ -50,10 +51,14 @@ const hasRenderedBox = (el) => {
   return checkVisibility(el, CHECK_VISIBILITY_PROPERTY) && box.width > 0 && box.height > 0;
 };
 
-// A checkbox that is drawn by its label is clicked on the label.
+// A checkbox that is drawn by its label is clicked on the label, an area of an image map on the image.
 /** @param {Element} el */
 const clickableBox = (el) => {
   if (hasRenderedBox(el)) return el;
+  if (el instanceof HTMLAreaElement) {
+    const image = imageOfArea(el);
+    return image && hasRenderedBox(image) ? image : null;
+  }
   return LABELABLE_TAGS.has(tagOf(el)) ? labelsOf(el).find(hasRenderedBox) ?? null : null;
 };
 
@@ -124,7 +129,7 @@ const candidatePoints = (drawn) => {
 };
 /** @param {Element} el @param {Element} drawn */
 const findUncoveredPoint = (el, drawn) => {
-  for (const point of candidatePoints(drawn)) {
+  for (const point of el instanceof HTMLAreaElement ? pointsInArea(el, drawn) : candidatePoints(drawn)) {
     const hit = deepElementFromPoint(point.x, point.y);
     if (hit && isDirectHit(hit, el)) return { point, hit };
   }

@@ -7,11 +7,12 @@ import {
   tagOf,
 } from './flat_tree.js';
 import {
-  activeElement, closest, DETAILS, INPUT, isContentEditable, isElement, isHtml, LABEL, matches, OPTION, querySelectorAll,
+  activeElement, closest, DETAILS, INPUT, isContentEditable, isElement, isHtml, LABEL, matches, OPTION, ownerSvg, querySelectorAll,
   rootActiveElement,
 } from './intrinsics.js';
+import { hasListeningShape, isListening, isListeningAlone } from './pointer_listeners.js';
 import { INPUT_ROLES, INTERACTIVE, isEditingHost } from './roles.js';
-import { contextOf } from './style_context.js';
+import { contextOf, elementsWithEffect } from './style_context.js';
 import { POINTER } from './style_rules.js';
 
 /** @param {Element} el @param {string} key */
@@ -122,7 +123,7 @@ const hasActingCursor = (el) => {
 const ITEM_TAGS = new Set('circle ellipse g image li line path polygon polyline rect td text th tr use'.split(' '));
 // Whether only the cursor tells that an element can be acted on: it is the outermost one with that cursor.
 /** @param {Element} el */
-export const isPointed = (el) => {
+const isPointed = (el) => {
   if (!(contextOf(el).effects & POINTER) || (el instanceof HTMLLabelElement && LABEL.control(el) !== null) || !hasActingCursor(el)) return false;
   const tag = tagOf(el);
   if (tag === 'html' || tag === 'body') return false;
@@ -130,8 +131,28 @@ export const isPointed = (el) => {
   return !parent || !isElement(parent) || !(contextOf(parent).effects & POINTER || ITEM_TAGS.has(tag)) || !hasActingCursor(parent) || ITEM_TAGS.has(tag);
 };
 
+// Whether a rule or a listener may say so of something in a drawing. Found once for all drawings of a page.
+/** @param {Element} svg */
+export const mayPointIn = (svg) => {
+  const now = callCache();
+  if (now.pointed === null) {
+    now.pointed = { isAny: shadowRootsSeen, drawings: new Set() };
+    const pointed = elementsWithEffect(POINTER);
+    if (!pointed) now.pointed.isAny = true;
+    else for (const el of pointed) {
+      for (let at = el instanceof SVGElement ? ownerSvg(el) : null; at; at = ownerSvg(at)) now.pointed.drawings.add(at);
+    }
+  }
+  return now.pointed.isAny || now.pointed.drawings.has(svg) || hasListeningShape(svg);
+};
+
+// Whether its cursor or a listener tells that an element can be acted on.
+/** @param {Element} el */
+export const isInferredActionable = (el) => isPointed(el) || isListening(el);
+
+// Whether a click on a part of an element is one on the element. A card or a board that listens has parts of its own.
 /** @param {Element} el @param {string} role */
-export const isActionable = (el, role) => isDeclaredActionable(el, role) || isPointed(el);
+export const isActionable = (el, role) => isDeclaredActionable(el, role) || isPointed(el) || isListeningAlone(el);
 
 /** @param {Element} el */
 export const isEditable = (el) => {

@@ -9,7 +9,7 @@ export const callCache = () => {
   if (!cache) {
     cache = {
       tables: new WeakMap(), owned: null, slots: new Map(), dotFonts: null, rules: null, contexts: null, seen: new Map(),
-      paint: null, labels: new Map(), active: null, disables: null, edits: null,
+      paint: null, labels: new Map(), active: null, disables: null, edits: null, pointed: null,
     };
     queueMicrotask(() => { cache = null; callNumber += 1; });
   }

@@ -57,6 +57,17 @@ export const contrast = (one, other) => {
 // Whether a color at some opacity is legible on a background; on an unknown one it is if it is opaque enough.
 /** @param {Rgba} color @param {number} strength @param {Rgba | null} background */
 export const isLegible = (color, strength, background) => {
+  if (color !== lastAsked.color || strength !== lastAsked.strength || background !== lastAsked.background) {
+    lastAsked = { color, strength, background, legible: computeLegibility(color, strength, background) };
+  }
+  return lastAsked.legible;
+};
+// Mostly it is asked for the same colors many times in a row. They are never changed in place.
+/** @type {{ color: Rgba | null, strength: number, background: Rgba | null, legible: boolean }} */
+let lastAsked = { color: null, strength: 0, background: null, legible: false };
+
+/** @param {Rgba} color @param {number} strength @param {Rgba | null} background */
+const computeLegibility = (color, strength, background) => {
   const alpha = color[3] * strength;
   if (alpha < MIN_ALPHA) return false;
   return background === null || contrast(blend(background, color, alpha), background) >= MIN_CONTRAST;

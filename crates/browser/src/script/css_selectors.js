@@ -77,12 +77,12 @@ const UNESCAPED = /\\(?:([0-9a-f]{1,6})\s?|(.))/gi;
 const unescapeName = (name) => (name.includes('\\') ? name.replace(UNESCAPED, (_, hex, plain) => plain ?? String.fromCodePoint(parseInt(hex, 16) || 0xfffd)) : name);
 
 // The features by which elements that match a compound can be looked up: each match has at least one of them. null if
-// any element might match.
+// any element might match. Of several classes the last one mostly says what is special about them.
 /** @param {string} compound @returns {Feature[] | null} */
 export const keyFeatures = (compound) => {
   const outer = compound.replace(OWN_FEATURES, '').replace(/\((?:[^()]|\([^()]*\))*\)/g, '');
   const found = outer.replace(/(?<!\\)::?[\w-]+/g, '').match(FEATURE) ?? [];
-  const best = found.find((one) => one[0] === '#') ?? found.find((one) => one[0] === '.') ??
+  const best = found.find((one) => one[0] === '#') ?? found.findLast((one) => one[0] === '.') ??
     found.find((one) => one[0] !== '[' && one !== '*') ?? found.find((one) => one[0] === '[');
   if (best) {
     if (best[0] === '[') return [{ kind: '[', name: attributeOf(best) }];

@@ -3,10 +3,11 @@
 import { GeneratedContent } from './generated_content.js';
 import { MAX_NAME, nameOf, readableText, setValueExposure } from './accessible_name.js';
 import { checkActionability, scrollUnrendered } from './actionability.js';
-import { isActionable } from './aria_states.js';
+import { isDeclaredActionable, isInferredActionable } from './aria_states.js';
 import { visibility } from './element_visibility.js';
 import { flatParent } from './flat_tree.js';
 import { intendedTarget } from './hit_test.js';
+import { iconHint, isSymbolName } from './icon_hint.js';
 import { characterData, documentElement, isConnected, isElement, isText, matches } from './intrinsics.js';
 import { elementsByRef, isInThisDocument, lastDescriptions, lastRef, refOf } from './refs.js';
 import { INTERACTIVE, roleOf } from './roles.js';
@@ -34,7 +35,7 @@ const MAX_NEAR = 40;
 const TEXT_ROLES = new Set(['searchbox', 'textbox']);
 /** @param {string} wanted @param {string} role */
 const matchesRole = (wanted, role) =>
-  wanted === role || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
+  wanted === role || (wanted === 'icon' && role === 'generic') || (wanted === 'textbox' && TEXT_ROLES.has(role)) || (wanted === 'image' && role === 'img');
 
 // How well a name matches: 0 exactly, 1 but for case, 2 in part, -1 not at all.
 /** @param {string} name @param {string | null} wanted @param {string | undefined} lower */
@@ -43,6 +44,15 @@ export const matchTier = (name, wanted, lower) =>
   : name.toLowerCase() === lower ? 1
   : lower && name.toLowerCase().includes(lower) ? 2
   : -1;
+
+// The name as a snapshot has it; null for what is no icon, if one is wanted.
+/** @param {Element} el @param {boolean} isIcon */
+const shownName = (el, isIcon) => {
+  const role = roleOf(el);
+  const name = nameOf(el, role || 'button');
+  if (!isIcon) return name;
+  return (isSymbolName(name) && iconHint(el, role)) || null;
+};
 
 // Each kind of search matches elements, and texts by the element around them.
 /** @type {{ [K in FindBy['kind']]: (by: Extract<FindBy, { kind: K }>) => Search }} */
@@ -54,7 +64,8 @@ const SEARCHES = {
     const visit = (el, shown, found) => {
       if (!shown) return;
       if (matchesRole(role, shown)) {
-        const elName = nameOf(el, roleOf(el) || 'button');
+        const elName = shownName(el, role === 'icon');
+        if (elName === null) return;
         const tier = matchTier(shownText(elName, MAX_NAME), wanted, lower);
         if (tier < 0) found.near(shown, elName);
         else found.add(tier, el);
@@ -136,7 +147,7 @@ export const findElements = ({ prefix, by, index, look: how, words, options }) =
   const search = SEARCHES[by.kind](/** @type {any} */ (by));
   /** @type {WalkVisitor} */
   const visit = (el, elRole, depth, silent) => {
-    search.visit(el, elRole || (isActionable(el, elRole) ? 'generic' : ''), collect);
+    search.visit(el, elRole || (isDeclaredActionable(el, elRole) || isInferredActionable(el) ? 'generic' : ''), collect);
     return { depth, silent };
   };
   const root = documentElement(document);

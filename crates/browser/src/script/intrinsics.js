@@ -179,6 +179,7 @@ export const adoptedStyleSheets = getter(Document, 'adoptedStyleSheets');
 export const sheetRules = getter(CSSStyleSheet, 'cssRules');
 export const isSheetDisabled = getter(StyleSheet, 'disabled');
 export const sheetMedia = getter(StyleSheet, 'media');
+export const sheetOwner = getter(StyleSheet, 'ownerNode');
 export const mediaText = getter(MediaList, 'mediaText');
 export const conditionText = getter(CSSConditionRule, 'conditionText');
 export const compatMode = getter(Document, 'compatMode');

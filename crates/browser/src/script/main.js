@@ -15,6 +15,7 @@ import { checkHit } from './hit_test.js';
 import { armInputGuard } from './input_guard.js';
 import { probeChanges } from './page_changes.js';
 import { readPageText } from './page_text.js';
+import { registerListeners } from './pointer_listeners.js';
 import { registerFrame } from './refs.js';
 import { collectMaskText, measureMask, readTransientText, verifyMask } from './screenshot_mask.js';
 import { startScroll, waitForScrollEnd } from './scroll.js';
@@ -59,6 +60,7 @@ const FUNCTIONS = {
   readWebStorage,
   registerClosedRoot,
   registerFrame,
+  registerListeners,
   resolveOptions,
   restoreSelection,
   serializeDom,

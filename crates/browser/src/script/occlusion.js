@@ -6,13 +6,12 @@ import { backgroundOver, isLegible, MIN_ALPHA } from './color_contrast.js';
 import { CHECK_VISIBILITY_PROPERTY } from './element_visibility.js';
 import { drawnParent, isInside, tagOf } from './flat_tree.js';
 import {
-  boundingRect, checkVisibility, clientHeight, clientWidth, closest, collectionLength, compareDocumentPosition, descendants,
+  boundingRect, checkVisibility, closest, collectionLength, compareDocumentPosition, descendants,
   documentElement,
   firstElementChild, isElement, matches, naturalWidth, nextElementSibling, parentNode, querySelector,
-  scrollHeight, scrollWidth,
 } from './intrinsics.js';
 import {
-  backgroundFactsOf, boxFactsOf, containsBox, intersect, isRoot, isTooSmall, pageScrolling, paintCache, paintStateOf,
+  backgroundFactsOf, boxFactsOf, containsBox, extentOf, intersect, isRoot, isTooSmall, pageScrolling, paintCache, paintStateOf,
 } from './paint_state.js';
 import { contextOf, elementsWithEffect, mayHide, possibleEffects } from './style_context.js';
 import { BACKGROUND, MOVE, PLACE } from './style_rules.js';
@@ -28,14 +27,15 @@ const PICTURES = 'img, video, canvas, iframe, object, embed, svg';
 const PICTURE_TAGS = new Set(PICTURES.split(', '));
 
 // Calls `take` with each rendered element below a root that may have a background or be a picture, in document order, until it
-// returns false.
-/** @param {Element} root @param {(el: Element) => boolean} take */
-const forEachPainted = (root, take) => {
+// returns false. Without what is in one of the `others`.
+/** @param {Element} root @param {(el: Element) => boolean} take @param {Set<Element>} [others] */
+const forEachPainted = (root, take, others) => {
   for (let el = /** @type {Element | null} */ (root); el;) {
-    const { effects } = contextOf(el);
-    if ((effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el))) && !take(el)) return false;
+    const isOther = el !== root && others?.has(el) === true;
+    const isPainted = !isOther && (contextOf(el).effects & BACKGROUND || PICTURE_TAGS.has(tagOf(el)));
+    if (isPainted && !take(el)) return false;
     /** @type {Element | null} */
-    let next = mayHide(el) && !checkVisibility(el) ? null : firstElementChild(el);
+    let next = isOther || (mayHide(el) && !checkVisibility(el)) ? null : firstElementChild(el);
     for (let at = el; !next && at !== root;) {
       next = nextElementSibling(at);
       at = /** @type {Element} */ (parentNode(at));
@@ -61,17 +61,20 @@ const collectBoxes = (forEach, isWanted) => {
 };
 
 const MAX_MOVED_DERIVED = 2000;
-// Elements in moved ones that are walked one by one.
-const MAX_MOVED_WALKED = 3000;
-// Calls `take` with each element that may be painted and that a rule or an attribute may have moved, itself or around it.
-/** @param {(el: Element) => boolean} take */
-const forEachMovable = (take) => {
-  const root = documentElement(document);
+// The elements that a rule or an attribute may have moved; null if that may be any.
+const movedElements = () => {
   const moved = elementsWithEffect(MOVE);
-  if (!moved) { forEachPainted(root, take); return; }
   // Most of them are in their place after all. To find that out takes as long as to look at what is painted in them.
-  for (const el of moved) if ((moved.size <= MAX_MOVED_DERIVED || isRoot(el)) && !isDisplaced(el)) moved.delete(el);
-  if (moved.size === 0) return;
+  if (moved) for (const el of moved) if ((moved.size <= MAX_MOVED_DERIVED || isRoot(el)) && !isDisplaced(el)) moved.delete(el);
+  return moved;
+};
+
+// Elements in moved ones that are all looked at.
+const MAX_MOVED_WALKED = 300;
+// The moved elements that are in no other one; null if there is too much in them.
+/** @param {Set<Element>} moved */
+const outermostOf = (moved) => {
+  if (moved.size > MAX_AT_ONCE) return null;
   /** @type {Map<Node, boolean>} */
   const known = new Map();
   const outermost = [];
@@ -80,16 +83,10 @@ const forEachMovable = (take) => {
     const parent = parentNode(el);
     if (parent && isInAny(parent, moved, known)) continue;
     outermost.push(el);
-    inside += 1 + collectionLength(descendants(el, '*'));
-    if (inside > MAX_MOVED_WALKED) break;
+    inside += collectionLength(descendants(el, '*'));
+    if (inside > MAX_MOVED_WALKED) return null;
   }
-  if (inside <= MAX_MOVED_WALKED) {
-    for (const el of outermost) if (!forEachPainted(el, take)) return;
-    return;
-  }
-  const painted = elementsWithEffect(BACKGROUND, PICTURES);
-  if (!painted) { forEachPainted(root, take); return; }
-  for (const el of painted) if (isInAny(el, moved, known) && !take(el)) return;
+  return outermost;
 };
 
 /** @param {Node} node @param {Set<Node>} roots @param {Map<Node, boolean>} known */
@@ -113,14 +110,68 @@ const paintedBoxes = () => {
   return now.painted;
 };
 
-// Those that can cover a text: opaque and out of their place in the flow.
+// Those that can cover a text: opaque and out of their place in the flow. Where much is, they are looked for in what is near.
 const covers = () => {
   const now = paintCache();
   if (now.covers === null) {
     now.covers = { bands: new Map(), tall: [], all: [] };
-    now.covers = collectBoxes(forEachMovable, (el) => (PICTURE_TAGS.has(tagOf(el)) || !backgroundFactsOf(el, contextOf(el)).isClear) && paintStateOf(el).displaced && measurePaintedBox(el)?.cover === 1);
+    /** @type {PaintedBoxes} */
+    const found = { bands: new Map(), tall: [], all: [] };
+    const take = addingTo(found);
+    const moved = movedElements();
+    const outermost = moved && outermostOf(moved);
+    if (outermost) outermost.every((el) => forEachPainted(el, take));
+    else if (!moved) forEachPainted(documentElement(document), take);
+    else for (const el of moved) {
+      const box = unexploredBox(el, moved);
+      if (isTooSmall(box.rect)) continue;
+      found.all.push(box);
+      indexBox(box, found);
+    }
+    now.covers = found;
   }
   return now.covers;
+};
+
+/** @param {PaintedBoxes} found @returns {(el: Element) => boolean} */
+const addingTo = (found) => (el) => {
+  const box = !(PICTURE_TAGS.has(tagOf(el)) || !backgroundFactsOf(el, contextOf(el)).isClear) || !paintStateOf(el).displaced ? null : measurePaintedBox(el);
+  if (box?.cover === 1) {
+    found.all.push(box);
+    indexBox(box, found);
+  }
+  return found.all.length < MAX_PAINTED;
+};
+
+// Where the content of a moved element may be. What is in the flow may reach beyond it on the side where nothing scrolls; more than
+// this is not expected.
+const REACH_TO_LEFT = 1000;
+const REACH_TO_TOP = 200;
+/** @param {Element} el @param {Set<Element>} moved @returns {PaintedBox} */
+const unexploredBox = (el, moved) => {
+  const flowRoot = moved.size <= MAX_MOVED_DERIVED ? el : null;
+  let rect = /** @type {Box} */ (boundingRect(el));
+  if (firstElementChild(el) !== null) {
+    const { across, down } = extentOf(el);
+    rect = { left: rect.left - REACH_TO_LEFT, top: rect.top - REACH_TO_TOP, right: rect.right + across, bottom: rect.bottom + down };
+  }
+  return { el, flowRoot, rect, background: null, opaque: false, cover: 0, sticks: false, unexplored: moved };
+};
+
+// Looks into the moved elements that have something in a region.
+/** @param {PaintedBoxes} boxes @param {Iterable<PaintedBox>} near @param {Box} region @param {PaintState} paint */
+const explore = (boxes, near, region, paint) => {
+  /** @type {PaintedBox[]} */
+  const met = [];
+  for (const box of near) {
+    if (!box.unexplored || (box.flowRoot !== null && box.flowRoot === paint.flowRoot)) continue;
+    if (paint.scroller || overlaps(box.rect, region) || fillsWindow(box.rect)) met.push(box);
+  }
+  for (const box of met) {
+    const others = box.unexplored;
+    box.unexplored = undefined;
+    forEachPainted(box.el, addingTo(boxes), others);
+  }
 };
 
 // Whether nothing covers the content of an element. For content in the flow this is decided once for a large part of the
@@ -152,18 +203,25 @@ const MAX_BANDS_AT_ONCE = 6;
 const MAX_AT_ONCE = 100;
 /** @param {Element} el */
 const isBoxUncovered = (el) => {
-  const rect = boundingRect(el);
-  const [across, down] = [Math.max(scrollWidth(el) - clientWidth(el), 0), Math.max(scrollHeight(el) - clientHeight(el), 0)];
+  const { rect, width, across, down } = extentOf(el);
   // An inline box says nothing about the boxes in it.
-  if (clientWidth(el) === 0 || rect.width === 0) return false;
+  if (width === 0 || rect.right === rect.left) return false;
   const region = { left: rect.left - 1, top: rect.top - 1, right: rect.right + across + 1, bottom: rect.bottom + down + 1 };
   const [first, last] = [Math.floor(region.top / BAND_HEIGHT), Math.floor(region.bottom / BAND_HEIGHT)];
-  const { bands, tall, all } = covers();
+  const boxes = covers();
+  const { bands, tall, all } = boxes;
   const paint = paintStateOf(el);
+  const isFew = all.length <= MAX_AT_ONCE;
+  if (!isFew && last - first > MAX_BANDS_AT_ONCE) return false;
   /** @param {PaintedBox} box */
   const reaches = (box) => mayCover(box, el, region, paint);
-  if (all.length <= MAX_AT_ONCE) return !all.some(reaches);
-  if (last - first > MAX_BANDS_AT_ONCE || tall.some(reaches)) return false;
+  if (isFew) {
+    explore(boxes, all, region, paint);
+    return !all.some(reaches);
+  }
+  explore(boxes, tall, region, paint);
+  for (let band = first; band <= last; band += 1) explore(boxes, bands.get(band) ?? [], region, paint);
+  if (tall.some(reaches)) return false;
   for (let band = first; band <= last; band += 1) if (bands.get(band)?.some(reaches)) return false;
   return true;
 };
@@ -171,19 +229,27 @@ const isBoxUncovered = (el) => {
 // Whether a box may cover something in a region of an element.
 /** @param {PaintedBox} box @param {Element} el @param {Box} region @param {PaintState} paint */
 const mayCover = (box, el, region, paint) => {
-  if (box.flowRoot === paint.flowRoot) return false;
+  if (box.cover !== 1 || box.flowRoot === paint.flowRoot) return false;
   if (paint.scroller || (box.sticks && !paint.sticks)) {
     return containsBox(box.rect, regionToCover(region, paint, box)) && !isInside(el, box.el);
   }
-  const { left, top, right, bottom } = box.rect;
-  return left < region.right && right > region.left && top < region.bottom && bottom > region.top && !isInside(el, box.el);
+  return overlaps(box.rect, region) && !isInside(el, box.el);
 };
+
+/** @param {Box} one @param {Box} other */
+const overlaps = (one, other) =>
+  one.left < other.right && one.right > other.left && one.top < other.bottom && one.bottom > other.top;
+
+/** @param {Box} rect */
+const fillsWindow = (rect) =>
+  rect.right - rect.left >= globalThis.innerWidth - 2 && rect.bottom - rect.top >= globalThis.innerHeight - 2;
 
 /** @param {PaintedBox} box @param {PaintedBoxes} options */
 const indexBox = (box, { bands, tall }) => {
   const first = Math.floor(box.rect.top / BAND_HEIGHT);
   const last = Math.floor(box.rect.bottom / BAND_HEIGHT);
-  if (last - first >= MAX_BANDS) { tall.push(box); return; }
+  // What sticks in it and fills the window covers everything that scrolls under it.
+  if (last - first >= MAX_BANDS || (box.unexplored && fillsWindow(box.rect))) { tall.push(box); return; }
   for (let band = first; band <= last; band += 1) {
     const there = bands.get(band);
     if (there) there.push(box);
@@ -229,9 +295,11 @@ const regionToCover = (rect, paint, box) => {
 
 /** @param {Element} el @param {Box} rect @param {PaintState} paint */
 export const isOccluded = (el, rect, paint) => {
-  if (covers().all.length === 0) return false;
-  return boxesNear(rect, covers()).some(
-    (box) => box.flowRoot !== paint.flowRoot && containsBox(box.rect, regionToCover(rect, paint, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isPaintedAbove(box.el, el),
+  const boxes = covers();
+  if (boxes.all.length === 0) return false;
+  explore(boxes, boxesNear(rect, boxes), rect, paint);
+  return boxesNear(rect, boxes).some(
+    (box) => box.cover === 1 && box.flowRoot !== paint.flowRoot && containsBox(box.rect, regionToCover(rect, paint, box)) && !isInside(el, box.el) && !isInside(box.el, el) && isPaintedAbove(box.el, el),
   );
 };
 

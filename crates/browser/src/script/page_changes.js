@@ -9,6 +9,7 @@ import {
   isHtml, matches, offsetHeight, querySelectorAll, readyState, runningAnimations, scrollLeft, scrollTop, SELECT,
   selectedIndex, TEXTAREA,
 } from './intrinsics.js';
+import { listenerVersion } from './pointer_listeners.js';
 
 const ANY_CHANGE = { subtree: true, childList: true, attributes: true, characterData: true };
 let pageVersion = 0;
@@ -74,7 +75,7 @@ export const pageState = () => {
   let scrolled = '';
   for (const el of scrollers) scrolled += `${isConnected(el) ? '' : '-'}${scrollLeft(el)},${scrollTop(el)} `;
   const { innerWidth, innerHeight, scrollX, scrollY } = globalThis;
-  return `${pageVersion} ${elementNumber(activeElement(document))} ${held} ${innerWidth} ${innerHeight} ${scrollX} ${scrollY} ${location.href.length} ${scrolled}`;
+  return `${pageVersion} ${listenerVersion} ${elementNumber(activeElement(document))} ${held} ${innerWidth} ${innerHeight} ${scrollX} ${scrollY} ${location.href.length} ${scrolled}`;
 };
 
 /** @type {WeakMap<Element, number>} */

@@ -1,6 +1,6 @@
 // How the content of an element is painted: ink, background, opacity, clips and position.
 
-import { callCache } from './call_cache.js';
+import { callCache, callNumber } from './call_cache.js';
 import {
   backgroundOver, contrast, isLegible, MIN_ALPHA, MIN_CONTRAST, parseColor, parseColors, WHITE,
 } from './color_contrast.js';
@@ -338,6 +338,19 @@ const isInFlow = (el) => {
   return !facts.displaced && !facts.scrolls && !facts.cuts && facts.clipPath === 'none' && facts.clip === 'auto' && !paintStateOf(el).crushed;
 };
 
+// The box of an element, and how far its content reaches beyond it, which is nothing for an inline box. It is asked for twice in a row.
+/** @type {{ el: Element | null, call: number, extent: Extent }} */
+let lastExtent = { el: null, call: -1, extent: { rect: { left: 0, top: 0, right: 0, bottom: 0 }, width: 0, across: 0, down: 0 } };
+/** @param {Element} el @returns {Extent} */
+export const extentOf = (el) => {
+  if (lastExtent.el !== el || lastExtent.call !== callNumber) {
+    const width = clientWidth(el);
+    const [across, down] = width > 0 ? [Math.max(scrollWidth(el) - width, 0), Math.max(scrollHeight(el) - clientHeight(el), 0)] : [0, 0];
+    lastExtent = { el, call: callNumber, extent: { rect: boundingRect(el), width, across, down } };
+  }
+  return lastExtent.extent;
+};
+
 // Whether an element is within the page and the clips around it, and clips nothing of what it contains.
 /** @param {Element} el */
 const isBoxSettled = (el) => {
@@ -346,10 +359,8 @@ const isBoxSettled = (el) => {
   const facts = context.effects & PLACE ? boxFactsOf(el, context) : null;
   if (paint.tight || paint.crushed || pageScrolling().rtl) return false;
   if (facts && (facts.aligned || facts.direction === 'rtl' || facts.clipPath !== 'none' || facts.clip !== 'auto')) return false;
-  const rect = boundingRect(el);
+  const { rect, across, down } = extentOf(el);
   if (isTooSmall(rect)) return false;
-  const isRendered = clientWidth(el) > 0;
-  const [across, down] = isRendered ? [Math.max(scrollWidth(el) - clientWidth(el), 0), Math.max(scrollHeight(el) - clientHeight(el), 0)] : [0, 0];
   if (facts?.cuts && ((!SCROLLS.test(facts.overflowX) && across > 1) || (!SCROLLS.test(facts.overflowY) && down > 1))) return false;
   const spreads = !facts?.scrolls && !isRoot(el);
   const box = { left: rect.left, top: rect.top, right: rect.right + (spreads ? across : 0), bottom: rect.bottom + (spreads ? down : 0) };

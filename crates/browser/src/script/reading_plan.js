@@ -6,22 +6,25 @@
 
 import { ownership } from './aria_owns.js';
 import { INLINE_TAGS, NEVER_RENDERED } from './element_visibility.js';
-import { attribute, countElements, modalDialogs, shadowRootOf, shadowRootsSeen, tagOf } from './flat_tree.js';
+import { attribute, countElements, modalDialogs, shadowRootOf, tagOf } from './flat_tree.js';
 import {
-  characterData, checkVisibility, collectionLength, descendants, documentElement, firstChild, firstElementChild,
-  isElement, isText, nextSibling, textContent,
+  characterData, checkVisibility, collectionLength, descendants, DETAILS, documentElement, elementsIn, firstChild,
+  firstElementChild, isElement, isText, listLength, nextSibling, textContent,
 } from './intrinsics.js';
 import { roleOf } from './roles.js';
 
 // A smaller page is read at once.
 const MIN_ELEMENTS = 600;
 // Read in proportion to what the reply can hold.
-const GENEROSITY = 1.5;
-// Estimated bytes of an element besides its text, by where it is: most of what is in a row has a line of its own.
-/** @type {Record<string, number>} */
-const ELEMENT_BYTES = { tr: 20, li: 12, dl: 12, ul: 12, ol: 12 };
-const OTHER_ELEMENT_BYTES = 6;
-const LINE_BYTES = 40;
+const GENEROSITY = 1.35;
+// Estimated bytes of a line besides its texts, and of any other element.
+const LINE_BYTES = 26;
+const ELEMENT_BYTES = 2;
+// Most elements that have a line of their own. Those of a table have one only if it holds data.
+const LINES = 'a, area, button, code, dd, dl, dt, h1, h2, h3, h4, h5, h6, iframe, img, input, li, ol, p, pre, select, summary, svg, textarea, ul, [role]';
+const LINES_AND_CELLS = `${LINES}, td, th, tr`;
+// Of items with the same tag in one parent these are looked into; the others are taken to have as many lines for their size.
+const SAMPLES = 3;
 // As in the layout of replies.
 const SHARES_PER_BUDGET = 8;
 const MIN_RUN = 8;
@@ -32,16 +35,19 @@ const RUN_PENALTY = 300;
 const BOILERPLATE_PENALTY = 2000;
 const BOILERPLATE = new Set(['navigation', 'contentinfo', 'complementary']);
 
-// Elements that may be read in part: they are neither named by their content nor drawn as a whole.
+// Elements that may be read in part: they are neither named by their content nor drawn as a whole. Listings are, with what
+// colors them.
 const DIVISIBLE_TAGS = new Set(
-  ('article aside blockquote body center dd div dl fieldset figure footer form header html li main nav ol section table ' +
-   'tbody td tfoot thead tr ul').split(' '),
+  ('address article aside blockquote body center code dd details div dl fieldset figure font footer form header hgroup html ' +
+   'li main map menu nav ol p pre samp search section span table tbody td tfoot thead tr tt ul').split(' '),
 );
+// Of these what is beyond the size of a reply is not looked at.
+const LISTING_TAGS = new Set(['code', 'pre', 'samp', 'span', 'tt']);
 const INDIVISIBLE_ROLES = /button|cell|checkbox|header|heading|link|menu|option|radio|switch|tab|term|tooltip|tree/;
 // How many lines a tag mostly has in a reply; what it contains is counted by itself.
 /** @type {[string, number][]} */
-const LINES_BY_TAG = [['a', 1], ['code', 1], ['dd', 2], ['dt', 1], ['h2', 1], ['h3', 1], ['li', 2], ['p', 2], ['pre', 1], ['td', 2], ['tr', 1], ['ul', 1]];
-const ACTING_TAGS = ['a', 'button', 'input', 'select', 'textarea'];
+const LINES_BY_TAG = [['a', 1], ['area', 1], ['code', 1], ['dd', 2], ['dt', 1], ['h2', 1], ['h3', 1], ['li', 2], ['p', 2], ['pre', 1], ['td', 2], ['tr', 1], ['ul', 1]];
+const ACTING_TAGS = ['a', 'area', 'button', 'input', 'select', 'textarea'];
 // Longer ranges are counted by what is left of their parent.
 const MAX_COUNTED_ITEMS = 50;
 
@@ -62,38 +68,73 @@ const RUN = 1;
 const SECTION = 2;
 
 // The text of an element with very many others is not measured: it is too large in any case.
-const MANY_ELEMENTS = 2000;
-/** @param {Element} el */
-const sizeOf = (el) => {
+const MANY_ELEMENTS = 1000;
+/** @param {Element} el @param {Samples} samples */
+const sizeOf = (el, samples) => {
   if (NEVER_RENDERED.has(tagOf(el)) || !checkVisibility(el)) return 0;
-  const elements = firstElementChild(el) === null ? 0 : collectionLength(descendants(el, '*'));
-  return LINE_BYTES + elements * (ELEMENT_BYTES[tagOf(el)] ?? OTHER_ELEMENT_BYTES) + (elements < MANY_ELEMENTS ? (textContent(el) ?? '').length : 0);
+  if (firstElementChild(el) === null) return LINE_BYTES + (textContent(el) ?? '').length;
+  const elements = collectionLength(descendants(el, '*'));
+  if (elements >= MANY_ELEMENTS) return elements * LINE_BYTES;
+  return LINE_BYTES + elements * (ELEMENT_BYTES + LINE_BYTES * linesPerElement(el, elements, samples)) + (textContent(el) ?? '').length;
 };
+
+/** @param {Element} el @param {number} elements @param {Samples} samples */
+const linesPerElement = (el, elements, samples) => {
+  const tag = tagOf(el);
+  let sample = samples.get(tag);
+  if (!sample) {
+    sample = { left: SAMPLES, lines: 0, elements: 0 };
+    samples.set(tag, sample);
+  }
+  if (sample.left > 0) {
+    sample.left -= 1;
+    const isLayout = tag === 'tr' && roleOf(el) === '';
+    sample.lines += listLength(elementsIn(el, isLayout ? LINES : LINES_AND_CELLS));
+    sample.elements += elements;
+  }
+  return sample.lines / sample.elements;
+};
+
+/** @param {Element} el @param {Samples} samples */
+const inlineSize = (el, samples) => (firstElementChild(el) === null && tagOf(el) !== 'a' ? ELEMENT_BYTES + (textContent(el) ?? '').length : sizeOf(el, samples));
 
 /** @param {Element} el */
 const isDivisible = (el) => {
-  if (!DIVISIBLE_TAGS.has(tagOf(el)) || shadowRootOf(el) !== null) return false;
+  if (!(DIVISIBLE_TAGS.has(tagOf(el)) || tagOf(el).includes('-')) || shadowRootOf(el) !== null) return false;
+  if (el instanceof HTMLDetailsElement && !DETAILS.open(el)) return false;
   const role = attribute(el, 'role');
   return (role === null || !INDIVISIBLE_ROLES.test(role)) && attribute(el, 'contenteditable') === null;
 };
 
-// The children of an element: blocks one by one, and what flows between them as one item.
-/** @param {Element} el @returns {PlanItem[]} */
-const itemsOf = (el) => {
+// The children of an element: blocks one by one, and what flows between them in items of a size that can be shown.
+/** @param {Element} el @param {number} share @returns {PlanItem[]} */
+const itemsOf = (el, share) => {
   /** @type {PlanItem[]} */
   const items = [];
   /** @type {PlanItem | null} */
   let flow = null;
+  let listed = 0;
+  /** @type {Samples} */
+  const samples = new Map();
+  const most = LISTING_TAGS.has(tagOf(el)) ? share * SHARES_PER_BUDGET : Infinity;
   for (let child = firstChild(el); child; child = nextSibling(child)) {
     if (isElement(child) && !INLINE_TAGS.has(tagOf(child))) {
-      items.push({ first: child, el: child, tag: tagOf(child), size: -1 });
+      items.push({ first: child, el: child, tag: tagOf(child), size: -1, samples });
       flow = null;
       continue;
     }
-    const size = isText(child) ? characterData(child).trim().length : isElement(child) ? sizeOf(child) : 0;
-    if (flow) flow.size += size;
+    if (listed > most) {
+      items.push({ first: child, el: null, tag: '', size: Infinity, samples });
+      break;
+    }
+    const size = isText(child) ? characterData(child).trim().length : isElement(child) ? inlineSize(child, samples) : 0;
+    listed += size;
+    if (size > share && isElement(child)) {
+      items.push({ first: child, el: child, tag: '', size, samples });
+      flow = null;
+    } else if (flow && flow.size + size <= share) flow.size += size;
     else if (size > 0) {
-      flow = { first: child, el: null, tag: '', size };
+      flow = { first: child, el: null, tag: '', size, samples };
       items.push(flow);
     }
   }
@@ -102,7 +143,7 @@ const itemsOf = (el) => {
 
 /** @param {PlanItem} item */
 const itemSize = (item) => {
-  if (item.size < 0) item.size = item.el ? sizeOf(item.el) : 0;
+  if (item.size < 0) item.size = item.el ? sizeOf(item.el, item.samples) : 0;
   return item.size;
 };
 
@@ -142,12 +183,12 @@ const nextSubgroup = ({ items, next, end, kind, taken }, share) => {
 /** @param {number} bytes of the reply @returns {ReadingPlan | null} */
 export const planReading = (bytes) => {
   const root = documentElement(document);
-  if (!root || shadowRootsSeen || countElements() < MIN_ELEMENTS) return null;
+  if (!root || countElements() < MIN_ELEMENTS) return null;
   if (ownership().ownerOf.size > 0 || modalDialogs().length > 0) return null;
   const share = bytes / SHARES_PER_BUDGET;
   let left = bytes * GENEROSITY;
   /** @type {PlanGroup[]} */
-  const groups = [{ parent: root, items: itemsOf(root), next: 0, end: 0, taken: 0, turn: 0, kind: CHILDREN }];
+  const groups = [{ parent: root, items: itemsOf(root, share), next: 0, end: 0, taken: 0, turn: 0, kind: CHILDREN }];
   groups[0].end = groups[0].items.length;
   const waiting = [groups[0]];
   while (left > 0 && waiting.length) {
@@ -167,12 +208,14 @@ export const planReading = (bytes) => {
     }
     const item = group.items[group.next];
     const size = itemSize(item);
+    // The rest of a listing is never read at first.
+    if (size === Infinity) { waiting[at] = waiting[waiting.length - 1]; waiting.pop(); continue; }
     group.next += 1;
     group.taken += 1;
     if (size <= share || !item.el || !isDivisible(item.el)) { left -= Math.min(size, share); continue; }
     left -= LINE_BYTES;
     const role = roleOf(item.el);
-    const items = itemsOf(item.el);
+    const items = itemsOf(item.el, share);
     const below = turn + (role ? LEVEL_PENALTY : 0) + (BOILERPLATE.has(role) ? BOILERPLATE_PENALTY : 0);
     const opened = { parent: item.el, items, next: 0, end: items.length, taken: 0, turn: below, kind: CHILDREN };
     groups.push(opened);
@@ -202,7 +245,8 @@ const deferParts = (groups) => {
 
 /** @param {Element} parent @param {PlanItem[]} items @param {number} next @param {number} end @returns {PartCounts} */
 const countPart = (parent, items, next, end) => {
-  if (end - next <= MAX_COUNTED_ITEMS) return countItems(items.slice(next, end));
+  const isFlow = items[next].tag === '' && items[end - 1].tag === '';
+  if (end - next <= MAX_COUNTED_ITEMS && !isFlow) return countItems(items.slice(next, end));
   const all = countIn(parent);
   const rest = items.length - (end - next) <= MAX_COUNTED_ITEMS ? countItems([...items.slice(0, next), ...items.slice(end)]) : null;
   if (rest) return { lines: Math.max(all.lines - rest.lines, 1), acting: Math.max(all.acting - rest.acting, 0) };
@@ -227,6 +271,10 @@ const countIn = (el) => {
   if (firstElementChild(el) === null) return sum;
   for (const [tag, lines] of LINES_BY_TAG) sum.lines += lines * collectionLength(descendants(el, tag));
   for (const tag of ACTING_TAGS) sum.acting += collectionLength(descendants(el, tag));
+  // What is made of elements without a meaning of their own says so by attributes.
+  const meant = listLength(elementsIn(el, ':is(div, span)[role]'));
+  sum.lines += meant;
+  sum.acting += meant > 0 ? listLength(elementsIn(el, ':is(div, span)[tabindex]')) : 0;
   return sum;
 };
 

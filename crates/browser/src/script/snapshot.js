@@ -5,18 +5,19 @@ import {
   setValueExposure, startNotingParts, stopNotingParts,
 } from './accessible_name.js';
 import { endingAnimations } from './animations.js';
-import { isActionable, isDeclaredActionable, isPointed, statesOf } from './aria_states.js';
-import { visibility } from './element_visibility.js';
-import { countElements, flatParent, inputType, LARGE_PAGE, tagOf } from './flat_tree.js';
+import { isActionable, isDeclaredActionable, isInferredActionable, mayPointIn, statesOf } from './aria_states.js';
+import { flowsInline, visibility } from './element_visibility.js';
+import { countElements, drawnParent, inputType, LARGE_PAGE, tagOf } from './flat_tree.js';
 import { GeneratedContent } from './generated_content.js';
 import { isReachable, REACHABLE, REVEALED, SHOWN } from './hidden_content.js';
 import { iconHint, isSymbolName } from './icon_hint.js';
 import {
-  anchorHref, boundingRect, characterData, closest, collectionLength, documentElement, documentTitle, elementsIn,
-  firstElementChild, getElementsByTagName, isElement, LABEL, listLength, querySelector,
+  anchorHref, boundingRect, characterData, clientLeft, clientTop, documentElement, documentTitle, elementsIn,
+  firstChild, firstElementChild, isElement, LABEL, listLength, querySelector,
 } from './intrinsics.js';
 import { pageState, startObservingPage } from './page_changes.js';
 import { isTooSmall, paintStateOf } from './paint_state.js';
+import { hasListeningParts, isListening } from './pointer_listeners.js';
 import { DeferredMarks, planReading, rememberPlan } from './reading_plan.js';
 import { childFrames, refOf, rememberDescription } from './refs.js';
 import { hasNonEmpty } from './roles.js';
@@ -26,6 +27,7 @@ import { boundText, jsonLength, markCut, normalizeText, preformattedText, trunca
 import { INVISIBLE, isBoxInvisible, isInkInvisible, textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 import { walk } from './tree_walk.js';
 import { BUTTON_INPUT_TYPES, differingVisibleText, hasVisibleLabel } from './visible_text.js';
+import { preservesLineBreaks } from './white_space.js';
 
 const MAX_TEXT = 1000000;
 const MAX_HREF = 500;
@@ -63,8 +65,12 @@ const snapshotName = (el, role, actionable) => {
 
 // Shapes searched in one drawing.
 const MAX_SHAPES = 500;
+// What a shape that is acted on has, unless a rule says what the pointer is meant for.
+const MAY_ACT = 'a, button, canvas, input, select, textarea, [contenteditable], [draggable], [role], [tabindex], ' +
+  '[onclick], [onmousedown], [onpointerdown], [ondblclick], [onmouseup], [onpointerup]';
 /** @param {Element} svg */
 const hasActingShape = (svg) => {
+  if (!mayPointIn(svg) && querySelector(svg, MAY_ACT) === null) return false;
   const shapes = elementsIn(svg, '*');
   for (let at = 0; at < Math.min(listLength(shapes), MAX_SHAPES); at += 1) if (isActionable(shapes[at], '')) return true;
   return false;
@@ -74,6 +80,19 @@ const hasActingShape = (svg) => {
 const MORE_CONTENT = 'a[href], button, input, select, textarea, [tabindex], [role], [onclick], p, ul, ol, dl, table, h1, h2, h3, h4, h5, h6, div div';
 /** @param {Element} el */
 const holdsMore = (el) => firstElementChild(el) !== null && querySelector(el, MORE_CONTENT) !== null;
+
+// Position and size in CSS pixels of the frame's viewport. Of an element that shows a frame, where the frame begins.
+/** @param {Element} el */
+const viewportBox = (el) => {
+  const { left, top, width, height } = boundingRect(el);
+  let [x, y] = [left, top];
+  if (childFrames.has(el)) {
+    const { paddingLeft, paddingTop } = getComputedStyle(el);
+    x += clientLeft(el) + parseFloat(paddingLeft);
+    y += clientTop(el) + parseFloat(paddingTop);
+  }
+  return [x, y, width, height].map(Math.round).join();
+};
 
 // Whether the name or value of a node is invisible.
 /**
@@ -106,7 +125,7 @@ const isCollectionDue = (swept) => {
 
 // Tests pass `sources`, which receives the DOM node of each node.
 /** @param {SnapshotRequest} request @returns {string} */
-export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, swept = true, known = null, sources = null, shows = null, completes = null }) => {
+export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, boxes = false, milliseconds = null, swept = true, known = null, sources = null, shows = null, completes = null }) => {
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
   startObservingPage();
   setValueExposure(options);
@@ -140,20 +159,24 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   };
 
   /** @type {WalkVisitor} */
-  const visit = (el, role, depth, silent, around) => {
+  const visit = (el, treeRole, depth, silent, around) => {
+    // A paragraph that flows in a line is a part of it, as in Chromium's tree.
+    const role = treeRole === 'paragraph' && tagOf(el) === 'p' && flowsInline(el, true) ? '' : treeRole;
     const declared = isDeclaredActionable(el, role);
     // Part of what is named by its content is acted on as a whole.
-    const inferred = !declared && !silent && isPointed(el);
+    const inferred = !declared && !silent && isInferredActionable(el);
     const actionable = declared || inferred;
     const hidden = around === REVEALED && actionable && isReachable(el) ? REACHABLE : around;
     if (around === REACHABLE && !(actionable && isReachable(el))) return { depth, silent: true };
+    // What only listens and takes no space cannot be clicked.
+    if (inferred && !role && firstChild(el) === null && isListening(el) && isTooSmall(boundingRect(el))) return { depth, silent };
     if (!role && !actionable && !hasNonEmpty(el, 'aria-label') && !hasNonEmpty(el, 'aria-labelledby')) {
       return { depth, silent: silent || isCheckboxLabel(el) };
     }
     if (full()) { left += 1; return { depth, silent: true }; }
     const own = boundText(authorName(el), MAX_NAME).trim();
     startNotingParts();
-    const isArea = inferred && (CONTENT_LISTED_BELOW.has(role) || holdsMore(el));
+    const isArea = hasListeningParts(el) || (inferred && (CONTENT_LISTED_BELOW.has(role) || holdsMore(el)));
     const name = own || hidden === REVEALED ? own : snapshotName(el, role, actionable && !isArea);
     stopNotingParts();
     if (!role && !actionable && !name) return { depth, silent };
@@ -164,7 +187,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     const node = { d: depth, r: role || 'generic' };
     if (name) node.n = name;
     // What takes no space is no icon.
-    const hint = actionable && hidden === SHOWN && isSymbolName(name) && !isTooSmall(boundingRect(el)) ? iconHint(el, role) : '';
+    const hint = actionable && hidden === SHOWN && !hasListeningParts(el) && isSymbolName(name) && !isTooSmall(boundingRect(el)) ? iconHint(el, role) : '';
     if (hint && !role) { node.r = 'icon'; node.n = hint; }
     const states = statesOf(el, role);
     const secret = isSecret(el);
@@ -191,6 +214,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     }
     if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = truncateUrl(anchorHref(el), withSlack(MAX_HREF));
     if (role === 'iframe' && hidden !== REVEALED) node.f = childFrames.get(el) ?? '';
+    if (boxes && (node.e || node.f !== undefined)) node.b = viewportBox(el);
     if (!emit(node, el)) return { depth, silent: true };
     if ((LEAF_ROLES.has(role) && !(tagOf(el) === 'svg' && hasActingShape(el))) || secret) return null;
     // The content is listed where the name was truncated.
@@ -199,13 +223,12 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     return { depth: Math.min(depth + 1, MAX_DEPTH), silent: silent || isNamed };
   };
 
-  const hasPreformatted = collectionLength(getElementsByTagName(document, 'pre')) > 0;
-  // Whether line breaks of a text are drawn. Text with other styles counts as an ordinary paragraph.
+  // Whether line breaks of a text are drawn.
   /** @param {WalkItem} node */
   const isPreformatted = (node) => {
-    if (!hasPreformatted || typeof node === 'string' || node instanceof GeneratedContent) return false;
-    const parent = flatParent(node);
-    return parent !== null && isElement(parent) && closest(parent, 'pre') !== null;
+    if (typeof node === 'string' || node instanceof GeneratedContent) return false;
+    const parent = drawnParent(node);
+    return parent !== null && isElement(parent) && preservesLineBreaks(parent);
   };
 
   // A long text is emitted in parts.
@@ -271,7 +294,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   const meet = (part, depth) => { if (marks) marks.add(part, nodes.length); else emitPart(part, depth); };
   const expected = marks?.plan ?? plan;
   const later = expected ? { plan: expected, isMarked: marks !== null, meet } : null;
-  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true, later) : { complete: true };
+  const walked = root ? walk(root, visit, text, () => { open = null; }, includeHidden, true, later, milliseconds ?? undefined) : { complete: true };
   if (!walked.complete) cutOpenText();
   for (const node of nodes) if (node.r === 'text') node.n = node.n?.trimEnd();
   dropEmptyParagraphs(nodes, sources, marks?.all ?? []);
@@ -280,7 +303,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
   const about = { left, complete: walked.complete, title, status: responseStatus(), animating, state: pageState() };
   if (sources) return JSON.stringify({ nodes, ...about });
   const parts = marks ? { parts: marks.parts() } : {};
-  const encoded = encodeSnapshot(nodes, { ...about, ...parts }, known, `${prefix} ${links}`);
+  const encoded = encodeSnapshot(nodes, { ...about, ...parts }, known, `${prefix} ${links} ${boxes}`);
   if (plan) rememberPlan(lastSerial(), plan);
   return encoded;
 };

@@ -14,13 +14,14 @@ export const lastSerial = () => lastEncoded.serial;
 
 // No name or value contains a tab or a line break; a URL might.
 /** @param {SnapshotNode} request */
-const encodeNode = ({ d, r, n, v, e, u, w, f, s, p }) => {
+const encodeNode = ({ d, r, n, v, e, u, w, f, s, p, b }) => {
   let line = `${d}\t${r === 'text' ? '' : r}\t${n ?? ''}`;
   if (e !== undefined) line += `\te${e}`;
   if (v !== undefined) line += `\tv${v}`;
   if (w !== undefined) line += `\tw${w}`;
   if (u !== undefined) line += `\tu${u.replace(/[\t\n]/g, ' ')}`;
   if (f !== undefined) line += `\tf${f}`;
+  if (b !== undefined) line += `\tb${b}`;
   if (p !== undefined) line += `\tp${p}`;
   if (s !== undefined) for (const key in s) line += `\ts${key}=${s[/** @type {keyof States} */ (key)]}`;
   return line;

@@ -8,8 +8,8 @@
 import { callCache, callNumber } from './call_cache.js';
 import { canHaveShadowRoot, drawnParent, namesOf, shadowRootOf, tagOf } from './flat_tree.js';
 import {
-  activeElement, attributeNames, documentElementById, effectTarget, getAttribute, isElement, isHtml, listLength, matches,
-  parentNode, querySelectorAll, runningAnimations, styleOfHtml, styleOfMath, styleOfSvg,
+  activeElement, attributeNames, documentElement, documentElementById, effectTarget, firstElementChild, getAttribute,
+  isElement, isHtml, listLength, matches, nextElementSibling, parentNode, querySelectorAll, runningAnimations, styleOfHtml, styleOfMath, styleOfSvg,
 } from './intrinsics.js';
 import { declaredEffects, documentRules, EVERYTHING, HIDE, selectorsOfEffect, VARY } from './style_rules.js';
 
@@ -65,7 +65,9 @@ const contextCache = () => {
 
 // Elements whose style differs for a time: under the pointer, focused, the target of a link, animated.
 const findSpecialElements = () => {
-  const special = new Set(querySelectorAll(document, ':hover'));
+  /** @type {Set<Element>} */
+  const special = new Set();
+  addHovered(special);
   for (let at = /** @type {Node | null} */ (activeElement(document)); at && isElement(at); at = parentNode(at)) special.add(at);
   const hash = location.hash.slice(1);
   if (hash) {
@@ -79,6 +81,20 @@ const findSpecialElements = () => {
     if (target) special.add(target);
   }
   return special;
+};
+
+// What is hovered is in something that is hovered, so that only that is searched; unless it is the control of a label.
+/** @param {Set<Element>} found */
+const addHovered = (found) => {
+  for (let at = /** @type {Element | null} */ (documentElement(document)); at && matches(at, ':hover');) {
+    if (at instanceof HTMLLabelElement) {
+      for (const el of querySelectorAll(document, ':hover')) found.add(el);
+      return;
+    }
+    found.add(at);
+    at = firstElementChild(at);
+    while (at && !matches(at, ':hover')) at = nextElementSibling(at);
+  }
 };
 
 /** @param {string} fragment */
@@ -179,9 +195,17 @@ const contextKey = (el, rules) => {
   return marked ? `${key}\n${marked.matched}` : key;
 };
 
+// A style attribute without where and how large exactly: the rows of a grid and the bars of a chart differ in nothing else. What is
+// measured is measured for each of them, and what is small or negative may be hidden by it.
+const PLACED = /(^|;)(\s*(?:top|left|right|bottom|width|height):)\s*(?:\d*[1-9]\d|[3-9])(?:\.\d+)?(?:px|%)\s*(?=;|$)/g;
+const TRANSLATED = /(^|;)(\s*transform:\s*translate(?:X|Y|3d)?\()[\d.,\spx-]*\)\s*(?=;|$)/g;
+/** @param {string} written */
+const styleShape = (written) => written.replace(PLACED, '$1$2').replace(TRANSLATED, '$1$2');
+
 /** @param {Element} el @param {string} name @param {StyleRules} rules */
 const attributePart = (el, name, rules) => {
   const tests = rules.attributes.get(name);
+  if (name === 'style' && !tests) return `[style=${styleShape(getAttribute(el, name) ?? '')}`;
   if (!tests || !isUnstyled(name) && name !== 'href') return `[${name}=${getAttribute(el, name)}`;
   let part = `[${name}`;
   for (const test of tests) part += isMatch(el, test, rules) ? '1' : '0';
@@ -245,8 +269,13 @@ const effectsOf = (el, rules) => {
   return all;
 };
 
+// A style attribute that says what it declares without being parsed: no escapes, comments, quotes, functions, capitals or prefixed
+// names, and no space before a colon. What of it is invalid is taken for valid, which only costs time.
+const PLAIN_DECLARATIONS = /^(?:\s*(?:--)?[a-z][a-z-]*:[^:;{}()\\/"'A-Z]*(?:;|$))*\s*$/;
 /** @param {Element} el */
 const inlineEffects = (el) => {
+  const written = getAttribute(el, 'style') ?? '';
+  if (PLAIN_DECLARATIONS.test(written)) return declaredEffects(written);
   const style = isHtml(el) ? styleOfHtml(el) : el instanceof SVGElement ? styleOfSvg(el) : el instanceof MathMLElement ? styleOfMath(el) : null;
   return style ? declaredEffects(style.cssText) : 0;
 };

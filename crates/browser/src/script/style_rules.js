@@ -40,7 +40,9 @@ export const GENERATE_EACH = 8192;
 export const VARY = 16384;
 // What a pointer is meant for.
 export const POINTER = 32768;
-export const EVERYTHING = 65535;
+// Texts whose white space may be drawn.
+export const PRESERVE = 65536;
+export const EVERYTHING = 131071;
 export const INK = COLOR | FONT | MASK;
 export const SIZE = MARGIN | INDENT | SPACING | CRUSH | BOX;
 
@@ -72,6 +74,7 @@ const EFFECT_RULES = [
   // An image replaces the content.
   [HIDE, /^content$/, /\(/],
   [HIDE, /^(?:content-|position-)?visibility$/, /hidden|collapse|visible|overflow|\(/],
+  [PRESERVE, /^white-space(?:-collapse)?$/],
   [POINTER, /^cursor$/, /pointer|grab|resize|move|crosshair|\(/],
 ];
 

@@ -7,9 +7,10 @@ import { MAX_VISITED, modalDialogs, plainElement, setCurrentElement, shadowRootO
 import { generatedContent, GeneratedContent } from './generated_content.js';
 import { allChildren, classifyHidden, EXCLUDED, isCollapsed, REVEALED, SHOWN } from './hidden_content.js';
 import {
-  closest, firstElementChild, isElement, isHtml, isText, lastChild, parentNode, previousSibling,
+  closest, firstChild, firstElementChild, isElement, isHtml, isText, lastChild, nextSibling, parentNode, previousSibling,
 } from './intrinsics.js';
 import { isUncovered } from './occlusion.js';
+import { isListening } from './pointer_listeners.js';
 import { DeferredPart } from './reading_plan.js';
 import { roleOf } from './roles.js';
 import { contextOf, mayHide } from './style_context.js';
@@ -31,7 +32,7 @@ const MARKUP_TAGS = new Set('b bdi big cite em font i ins kbd s samp small span 
 /** @param {Element} el */
 const isMarkup = (el) =>
   el === plainElement && MARKUP_TAGS.has(tagOf(el)) && !(contextOf(el).effects & (GENERATE | POINTER)) &&
-  shadowRootOf(el) === null && ownership().ownerOf.size === 0;
+  shadowRootOf(el) === null && ownership().ownerOf.size === 0 && !isListening(el);
 
 // Calls visit(element, role, depth, silent, hidden) → { depth, silent } for its children, or null to leave them out;
 // text(node, depth, hidden) for text. Iterative: depth 10,000 is a page like any other.
@@ -43,10 +44,11 @@ const isMarkup = (el) =>
  * @param {boolean} [includeHidden]
  * @param {boolean} [skipsMarkup] whether elements that only mark up text are not visited
  * @param {DeferredWalk | null} [later] what is not walked, or only marked
+ * @param {number} [milliseconds]
  */
-export const walk = (root, visit, text, breakText, includeHidden = false, skipsMarkup = false, later = null) => {
+export const walk = (root, visit, text, breakText, includeHidden = false, skipsMarkup = false, later = null, milliseconds = MAX_WALK_MILLISECONDS) => {
   try {
-    return walkAll(root, visit, text, breakText, includeHidden, skipsMarkup && !includeHidden, later);
+    return walkAll(root, visit, text, breakText, includeHidden, skipsMarkup && !includeHidden, later, milliseconds);
   } finally {
     setCurrentElement(null);
   }
@@ -60,8 +62,9 @@ export const walk = (root, visit, text, breakText, includeHidden = false, skipsM
  * @param {boolean} includeHidden
  * @param {boolean} skipsMarkup
  * @param {DeferredWalk | null} later
+ * @param {number} milliseconds
  */
-const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later) => {
+const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later, milliseconds) => {
   // What the whole page is searched for at first is not part of the walk's time.
   isUncovered(root);
   const started = performance.now();
@@ -83,7 +86,7 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
     if (node === BREAK) { breakText(); continue; }
     if (node instanceof DeferredPart) { breakText(); later?.meet(node, depth); continue; }
     visited += 1;
-    if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > MAX_WALK_MILLISECONDS)) {
+    if (visited > MAX_VISITED || ((visited & 1023) === 0 && performance.now() - started > milliseconds)) {
       return { visited, complete: false };
     }
     if (typeof node === 'string' || node instanceof GeneratedContent || isText(node)) { if (!silent) text(node, depth, around); continue; }
@@ -91,7 +94,7 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
     setCurrentElement(node);
     const isWithParent = drawn && isDrawnWithParent(node);
     // Most elements of a page only mark up text.
-    if (skipsMarkup && isWithParent && around === SHOWN && isMarkup(node)) {
+    if (skipsMarkup && isWithParent && around === SHOWN && isMarkup(node) && !later?.plan.has(node)) {
       setVisible(node);
       if (silent && !firstElementChild(node)) continue;
       for (let child = lastChild(node); child; child = previousSibling(child)) {
@@ -112,16 +115,17 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
     if (block) { breakText(); nodes.push(BREAK); depths.push(0); silents.push(false); hiddens.push(SHOWN); drawns.push(false); }
     // It only contains text that is its name already.
     if (!includeHidden && below.silent && !firstElementChild(node) && !shadowRootOf(node) && !ownership().ownedBy.has(node)) continue;
-    /** @type {WalkItem[]} */
-    const children = includeHidden ? allChildren(node) : accessibleChildren(node);
     const parts = later && !below.silent && seen === true && hidden === SHOWN ? later.plan.get(node) : undefined;
+    const isMarked = later?.isMarked === true;
+    /** @type {(WalkItem | DeferredPart)[]} */
+    const children = includeHidden ? allChildren(node) : parts && !isMarked ? plannedChildren(node, parts) : accessibleChildren(node);
     if (seen === true && !below.silent) {
       const [before, after] = [generatedContent(node, '::before'), generatedContent(node, '::after')];
       if (before) children.unshift(before);
       if (after) children.push(after);
     }
     const draws = seen === true && PLAIN_TAGS.has(tagOf(node)) && isHtml(node) && !mayHide(node) && ownership().ownerOf.size === 0;
-    const items = parts ? withParts(children, parts, later?.isMarked === true) : children;
+    const items = parts && isMarked ? withParts(children, parts) : children;
     for (let i = items.length - 1; i >= 0; i -= 1) {
       const item = items[i];
       nodes.push(item);
@@ -135,19 +139,38 @@ const walkAll = (root, visit, text, breakText, includeHidden, skipsMarkup, later
   return { visited, complete: true };
 };
 
-// Puts the parts in the place of the children that they stand for, or around them. Those around them may overlap.
-/** @param {WalkItem[]} children @param {DeferredPart[]} parts @param {boolean} isMarked */
-const withParts = (children, parts, isMarked) => {
+// The children, with the parts in the place of those that they stand for. Such an element has no shadow tree, slots or owned elements.
+/** @param {Element} el @param {DeferredPart[]} parts */
+const plannedChildren = (el, parts) => {
+  /** @type {(WalkItem | DeferredPart)[]} */
+  const all = [];
+  for (let child = /** @type {Node | null} */ (firstChild(el)); child;) {
+    const part = startingAt(child, parts);
+    all.push(part ?? child);
+    child = part ? part.end : nextSibling(child);
+  }
+  return all;
+};
+
+/** @param {Node} child @param {DeferredPart[]} parts */
+const startingAt = (child, parts) => {
+  for (const part of parts) if (part.first === child) return part;
+  return null;
+};
+
+// Puts the parts around the children that they stood for. Those of several readings may overlap.
+/** @param {(WalkItem | DeferredPart)[]} children @param {DeferredPart[]} parts */
+const withParts = (children, parts) => {
   /** @type {(WalkItem | DeferredPart)[]} */
   const all = [];
   /** @type {DeferredPart[]} */
   let open = [];
   for (const child of children) {
-    if (isMarked) for (const part of open) if (part.end === child) all.push(part);
+    for (const part of open) if (part.end === child) all.push(part);
     open = open.filter((part) => part.end !== child);
     for (const part of parts) if (part.first === child) { all.push(part); open.push(part); }
-    if (open.length === 0 || isMarked) all.push(child);
+    all.push(child);
   }
-  if (isMarked) all.push(...open);
+  all.push(...open);
   return all;
 };

@@ -2,6 +2,8 @@
 
 /** In CSS pixels of the frame's viewport. */
 interface Box { left: number; top: number; right: number; bottom: number }
+/** `across` and `down`: how far the content reaches beyond the box. */
+interface Extent { rect: Box; width: number; across: number; down: number }
 interface Point { x: number; y: number }
 /** Red, green and blue from 0 to 255, alpha from 0 to 1. */
 type Rgba = number[];
@@ -28,6 +30,7 @@ interface CallCache {
   active: Set<Element> | null;
   disables: boolean | null;
   edits: boolean | null;
+  pointed: { isAny: boolean; drawings: Set<Element> } | null;
 }
 interface Ownership { ownerOf: Map<Node, Element>; ownedBy: Map<Element, Element[]> }
 /** One compound of a selector, up to where it ends; `isSibling`: it follows `+` or `~`. */
@@ -40,7 +43,7 @@ interface ParsedSelector {
   tests: { prefix: string; features: Feature[] | null }[];
   ids: Set<string>; attributes: Map<string, Set<string>>;
 }
-interface RuleList { list: CSSRuleList; parent: string; extra: number }
+interface RuleList { list: ArrayLike<CSSRule>; parent: string; extra: number }
 interface StyleRules {
   /** Whether some rule cannot be read, so that each element is computed by itself. */
   all: boolean;
@@ -92,7 +95,11 @@ interface PaintCache {
   scroll: { rtl: boolean; locked: boolean; scrolls: boolean } | null;
   shaded: boolean | null;
 }
-interface PaintedBox { el: Element; flowRoot: Element | null; rect: Box; background: Rgba | null; opaque: boolean; cover: number; sticks: boolean }
+/** `unexplored`: not a box yet, but where those of the content of a moved element may be; all elements that are moved. */
+interface PaintedBox {
+  el: Element; flowRoot: Element | null; rect: Box; background: Rgba | null; opaque: boolean; cover: number; sticks: boolean;
+  unexplored?: Set<Element> | undefined;
+}
 interface PaintedBoxes { bands: Map<number, PaintedBox[]>; tall: PaintedBox[]; all: PaintedBox[] }
 interface Scroller { el: Element; outer: Scroller | null; clip: Box | null; rect: Box }
 
@@ -109,13 +116,14 @@ interface States {
   required?: boolean; readonly?: boolean; invalid?: boolean; current?: boolean; multiline?: boolean; focused?: boolean;
   secret?: boolean; hidden?: boolean; unseen?: boolean;
 }
-/** Depth, role, name, value, ref, URL, differing visible text, child frame, states. */
+/** Depth, role, name, value, ref, URL, differing visible text, child frame, states, box. */
 interface SnapshotNode {
-  d: number; r: string; n?: string; v?: string; e?: string; u?: string; w?: string; f?: string; s?: States; p?: string;
+  d: number; r: string; n?: string; v?: string; e?: string; u?: string; w?: string; f?: string; s?: States; p?: string; b?: string;
 }
 interface SnapshotOptions { values?: boolean; exclude_hidden_elements?: boolean; exclude_password_fields?: boolean }
 interface SnapshotRequest {
-  prefix: string; nodes: number; bytes: number; options?: SnapshotOptions; links?: boolean; swept?: boolean;
+  prefix: string; nodes: number; bytes: number; options?: SnapshotOptions; links?: boolean; boxes?: boolean; swept?: boolean;
+  milliseconds?: number | null;
   known?: number | null;
   /** Bytes of the reply that is made of it: what it cannot show may be deferred. */
   shows?: number | null;
@@ -127,7 +135,9 @@ interface SnapshotRequest {
 
 interface PartCounts { lines: number; acting: number }
 /** A child of an element that a plan looks at, or several that flow together; the size is -1 until it is known. */
-interface PlanItem { first: Node; el: Element | null; tag: string; size: number }
+/** What was found in items with the same tag: how many lines are their elements. `left`: how many more are looked into. */
+type Samples = Map<string, { left: number; lines: number; elements: number }>;
+interface PlanItem { first: Node; el: Element | null; tag: string; size: number; samples: Samples }
 interface PlanGroup { parent: Element; items: PlanItem[]; next: number; end: number; taken: number; turn: number; kind: number }
 type ReadingPlan = Map<Element, DeferredPart[]>;
 interface DeferredWalk { plan: ReadingPlan; isMarked: boolean; meet(part: DeferredPart, depth: number): void }

@@ -241,6 +241,7 @@ fn parse_node(line: &str, escaped: bool) -> Result<Node, FrameReplyError> {
             "w" => node.visible_label = Some(decode(rest)),
             "u" => node.href = Some(decode(rest)),
             "f" => node.frame = Some(rest.to_owned()),
+            "b" => node.element_box = parse_box(rest),
             "s" => node.states.set(rest),
             "p" => node.deferred = parse_deferred_part(rest).map(Box::new),
             // A field of a later version.
@@ -248,6 +249,11 @@ fn parse_node(line: &str, escaped: bool) -> Result<Node, FrameReplyError> {
         }
     }
     Ok(node)
+}
+
+fn parse_box(sides: &str) -> Option<[i32; 4]> {
+    let sides: Vec<i32> = sides.split(',').map(|side| side.parse().ok()).collect::<Option<_>>()?;
+    sides.try_into().ok()
 }
 
 fn parse_deferred_part(counts: &str) -> Option<DeferredPart> {
@@ -342,7 +348,7 @@ pub(super) mod tests {
 
     #[test]
     fn every_field_of_a_node_is_parsed() {
-        let line = "3\tcheckbox\tMilk ~007e ~d83d~de00!\tee4\tvone\twtwo\tuhttp://a.test/\tfF\tschecked=mixed\tslevel=2\tsexpanded=false\tsdisabled=true\tsnovel=true\tp3,40,5\tznew";
+        let line = "3\tcheckbox\tMilk ~007e ~d83d~de00!\tee4\tvone\twtwo\tuhttp://a.test/\tfF\tb-3,4,50,6\tschecked=mixed\tslevel=2\tsexpanded=false\tsdisabled=true\tsnovel=true\tp3,40,5\tznew";
         let snapshot = reply(0, 0, line).unwrap().into_snapshot("", None, &TextCutter::default()).unwrap();
         let states = NodeStates {
             checked: Some("mixed".into()),
@@ -360,6 +366,7 @@ pub(super) mod tests {
             href: Some("http://a.test/".into()),
             visible_label: Some("two".into()),
             frame: Some("F".into()),
+            element_box: Some([-3, 4, 50, 6]),
             states,
             deferred: Some(Box::new(DeferredPart { siblings: 3, lines: 40, actionable: 5 })),
         };

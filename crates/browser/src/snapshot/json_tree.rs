@@ -26,6 +26,9 @@ pub struct TreeNode<T = String> {
     pub value: Option<T>,
     #[serde(rename = "ref", skip_serializing_if = "Option::is_none")]
     pub reference: Option<T>,
+    /// Position and size in CSS pixels of the viewport, if they were requested: x, y, width, height.
+    #[serde(rename = "box", skip_serializing_if = "Option::is_none")]
+    pub element_box: Option<Box<[i32; 4]>>,
     #[serde(flatten)]
     pub states: NodeStates<T>,
     /// Text that a person sees on the element, where it differs from the accessible name.
@@ -150,6 +153,7 @@ impl TreeNode {
             name: non_empty(&node.name),
             value: node.value.clone(),
             reference: node.reference.clone(),
+            element_box: node.element_box.filter(|_| node.reference.is_some()).map(Box::new),
             states: node.states.clone(),
             visible_label: node.visible_label.clone(),
             cursor: None,

@@ -37,13 +37,16 @@ const BOILERPLATE: [&str; 3] = ["navigation", "contentinfo", "complementary"];
 const SHARES_PER_BUDGET: usize = 8;
 /// The least that a share may be, in bytes.
 const MIN_SHARE_BYTES: usize = 240;
+/// A text of this size is not divided, unless it takes more than half of the budget.
+const WHOLE_TEXT_BYTES: usize = 1_100;
 
 pub(super) fn build_layout<F: FormatCost>(page: &Page, span: Span, limits: Limits) -> Layout {
     match span {
         Span::Text { node, from } => layout_text_rest::<F>(page, node, from, limits),
         Span::Nodes { first, end } if first >= end => Layout { items: Vec::new(), hidden: 0 },
         Span::Nodes { first, end } => {
-            let share = (limits.bytes / SHARES_PER_BUDGET).max(MIN_SHARE_BYTES);
+            let least = WHOLE_TEXT_BYTES.min(limits.bytes / 2).max(MIN_SHARE_BYTES);
+            let share = (limits.bytes / SHARES_PER_BUDGET).max(least);
             let subtrees = SubtreeIndex::new::<F>(page, first, end, share, limits.bytes);
             LayoutBuilder::<F>::new(subtrees, limits, share).run()
         }

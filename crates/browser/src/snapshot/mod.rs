@@ -146,6 +146,10 @@ impl Page {
     ) -> Option<RenderedView> {
         let Content::Outline(whole) = &rendered.content else { return None };
         let delta = delta::render_delta(&seen.page, self, view, whole.len())?;
+        // A page that is shown whole is more use than a part of what changed in it.
+        if delta.folds && !rendered.folds {
+            return None;
+        }
         let content = Content::Changes { since: seen.serial, text: delta.text };
         Some(RenderedView { content, folds: delta.folds, hidden: delta.hidden })
     }

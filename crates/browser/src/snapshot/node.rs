@@ -18,6 +18,8 @@ pub(crate) struct Node {
     pub href: Option<String>,
     /// Text that a person sees on the element, where it differs from the accessible name.
     pub visible_label: Option<String>,
+    /// Position and size in CSS pixels of the viewport, if they were requested: x, y, width, height.
+    pub element_box: Option<[i32; 4]>,
     /// Id of the frame embedded here; empty if unknown.
     pub(super) frame: Option<String>,
     pub states: NodeStates,
@@ -119,8 +121,10 @@ impl Page {
     }
 }
 
-/// Inserts each frame's nodes below the node that embeds it.
+/// Inserts each frame's nodes below the node that embeds it. What the main frame's parts are ranges of moves accordingly.
 pub(crate) fn merge_frames(main: FrameSnapshot, mut frames: HashMap<String, FrameSnapshot>) -> Page {
+    // Where each node of the main frame is in the page, and where the page ends.
+    let mut places = Vec::with_capacity(main.nodes.len() + 1);
     let mut page = Page {
         nodes: Vec::with_capacity(main.nodes.len()),
         title: main.title,
@@ -131,8 +135,10 @@ pub(crate) fn merge_frames(main: FrameSnapshot, mut frames: HashMap<String, Fram
         partial: main.partial,
         parts: main.parts,
     };
-    let mut open = vec![(main.nodes.into_iter(), 0)];
-    while let Some((nodes, base)) = open.last_mut() {
+    let mut open = vec![(main.nodes.into_iter(), 0, (0, 0))];
+    loop {
+        let is_main = open.len() == 1;
+        let Some((nodes, base, (left, top))) = open.last_mut() else { break };
         let Some(mut node) = nodes.next() else {
             open.pop();
             continue;
@@ -140,15 +146,27 @@ pub(crate) fn merge_frames(main: FrameSnapshot, mut frames: HashMap<String, Fram
         if *base > 0 {
             let node = Arc::make_mut(&mut node);
             node.depth = node.depth.saturating_add(*base).min(MAX_DEPTH);
+            if let Some([x, y, ..]) = &mut node.element_box {
+                (*x, *y) = (x.saturating_add(*left), y.saturating_add(*top));
+            }
         }
         let inside = node.frame.as_ref().and_then(|frame| frames.remove(frame));
         let below = node.depth + 1;
+        if is_main {
+            places.push(page.nodes.len());
+        }
+        let origin = node.element_box.map_or((0, 0), |[x, y, ..]| (x, y));
         page.nodes.push(node);
         if let Some(frame) = inside {
             page.omitted_nodes = page.omitted_nodes.saturating_add(frame.omitted_nodes);
             page.complete &= frame.complete;
-            open.push((frame.nodes.into_iter(), below));
+            open.push((frame.nodes.into_iter(), below, origin));
         }
+    }
+    places.push(page.nodes.len());
+    let place = |at: usize| places.get(at).copied().unwrap_or(page.nodes.len());
+    for range in page.parts.iter_mut().flatten().flat_map(|ranges| &mut ranges.parts) {
+        *range = place(range.start)..place(range.end);
     }
     page
 }
@@ -190,5 +208,15 @@ pub(super) mod tests {
             ]
         );
         assert_eq!(page.omitted_nodes, 3);
+    }
+
+    #[test]
+    fn deferred_parts_hold_the_frames_that_are_embedded_in_them() {
+        let mut main = frame(&["0 main", "1 iframe  fA", "1 button", "1 iframe  fB", "0 "]);
+        main.parts = Some(vec![DeferredRanges { reading: 3, parts: vec![1..2, 3..5, 5..5] }]);
+        let inner = frame(&["0 button Pay", "0 "]);
+        let page =
+            merge_frames(main, HashMap::from([("A".to_owned(), inner.clone()), ("B".to_owned(), inner)]));
+        assert_eq!(page.parts.unwrap()[0].parts, [1..4, 5..9, 9..9]);
     }
 }

@@ -66,6 +66,9 @@ pub(super) fn render_line(node: &Node, inside: Option<&str>) -> String {
     if let Some(reference) = &node.reference {
         // Writing to a String does not fail.
         write!(line, " [ref={reference}]").ok();
+        if let Some([x, y, width, height]) = node.element_box {
+            write!(line, " [box={x},{y},{width},{height}]").ok();
+        }
     }
     let text = node.value.as_deref().or(inside);
     if let Some(text) = text.filter(|text| !text.is_empty()) {

@@ -20,7 +20,7 @@ const EXCERPT_CHARS: usize = 120;
 /// The same in a reply with room for hardly one match.
 const SHORT_EXCERPT_CHARS: usize = 24;
 const SHORT_REPLY_BYTES: usize = 2_000;
-/// Bytes reserved for the last lines: how to continue, and what was not searched.
+/// Bytes reserved for the first line, which says what was not searched, and the last, which says how to continue.
 const CLOSING_BYTES: usize = 200;
 
 /// Matches in page order, and the same as text.
@@ -94,7 +94,7 @@ impl SearchQuery {
         })
     }
 
-    /// When the deadline passes first, the result says how far the search came.
+    /// When the deadline passes first, the result begins with how far the search came.
     pub fn search(&self, page: &Page, serial: u64, until: Instant) -> SearchResult {
         let mut result = SearchResult {
             url: String::new(),
@@ -175,7 +175,7 @@ impl SearchQuery {
                 (_, false) => "the page took too long to read",
                 _ => "the page is too large to be searched to its end",
             };
-            result.text.push_str(&format!("… {why}: only its first {searched} nodes were searched\n"));
+            result.text.insert_str(0, &format!("… {why}: only its first {searched} nodes were searched\n"));
         }
     }
 
@@ -288,22 +288,22 @@ mod tests {
                 &whole,
                 late,
                 true,
-                "Nothing matches in the part that was searched.\n\
-                 … the search ran out of time: only its first 0 nodes were searched\n",
+                "… the search ran out of time: only its first 0 nodes were searched\n\
+                 Nothing matches in the part that was searched.\n",
             ),
             (
                 &cut,
                 soon,
                 false,
-                "Nothing matches in the part that was searched.\n\
-                 … the page is too large to be searched to its end: only its first 1000 nodes were searched\n",
+                "… the page is too large to be searched to its end: only its first 1000 nodes were searched\n\
+                 Nothing matches in the part that was searched.\n",
             ),
             (
                 &slow,
                 soon,
                 false,
-                "Nothing matches in the part that was searched.\n\
-                 … the page took too long to read: only its first 1000 nodes were searched\n",
+                "… the page took too long to read: only its first 1000 nodes were searched\n\
+                 Nothing matches in the part that was searched.\n",
             ),
         ] {
             let find = Find { pattern: text("absent"), limit: 20, ..Find::default() };

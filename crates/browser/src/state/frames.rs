@@ -41,6 +41,7 @@ pub(crate) struct FrameState {
     pub roots: HashSet<i64>,
     pub roots_known_to: Option<Id>,
     pub counted: Option<CountedWorld>,
+    pub listeners: Option<KnownListeners>,
     order: u64,
 }
 
@@ -56,6 +57,18 @@ pub(crate) struct FrameWorld {
 pub(crate) struct CountedWorld {
     pub world: Id,
     pub until: Instant,
+}
+
+/// What is known of the listeners in one document.
+#[derive(Debug)]
+pub(crate) struct KnownListeners {
+    pub world: Id,
+    /// The handle of the document, in the page's own world.
+    pub document: Id,
+    /// Backend ids of the nodes that the script was given.
+    pub nodes: HashSet<i64>,
+    /// A long list is not made again before.
+    pub paused_until: Option<Instant>,
 }
 
 impl FrameState {
@@ -112,6 +125,7 @@ impl Frames {
                 roots: HashSet::new(),
                 roots_known_to: None,
                 counted: None,
+                listeners: None,
                 order: self.attached,
             };
             self.by_id.insert(id.to_owned(), frame);

@@ -168,6 +168,10 @@ impl Browser {
             Target::Focused => {
                 return Ok(plain(self.descend(ScriptFunction::DescribeFocus, None, deadline).await?.0));
             }
+            // As snapshots list text.
+            Target::Role { role, name: Some(text), index } if role.trim().eq_ignore_ascii_case("text") => {
+                (SearchBy::Text { text }, *index)
+            }
             Target::Role { role, name, index } => {
                 lowered = role.trim().to_ascii_lowercase();
                 (SearchBy::Role { role: &lowered, name: name.as_deref() }, *index)

@@ -1,6 +1,6 @@
 //! Find: takes a fresh snapshot and searches it for a text, a pattern, a role or a name.
 
-use super::read::{Links, PageReading};
+use super::read::{Links, PageReading, ReadingScope};
 use crate::{
     browser::Browser,
     deadline::Deadline,
@@ -14,7 +14,10 @@ impl Browser {
     pub(super) async fn find(&self, find: &Find, deadline: Deadline) -> Result<SearchResult, BrowserError> {
         let bytes = find.tokens.bytes() - header_bytes(find.tokens);
         let query = SearchQuery::new(find, bytes).map_err(|source| BrowserError::BadPattern { source })?;
-        let PageReading { url, page, .. } = self.read_page(Links::Omitted, None, deadline).await?;
+        // Half of the time is for reading all of the page, whatever its size.
+        let patience = Some(deadline.left() / 2);
+        let scope = ReadingScope { patience, ..ReadingScope::whole(Links::Omitted) };
+        let PageReading { url, page, .. } = self.read_page(scope, deadline).await?;
         let serial = self.snapshots().next_serial();
         let searched = Arc::clone(&page);
         // The pattern is the caller's: a slow one must not block other calls.

@@ -35,6 +35,31 @@ pub(super) enum Links {
     Omitted,
 }
 
+/// What a reading is for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ReadingScope {
+    pub links: Links,
+    /// Include where elements with refs are.
+    pub boxes: bool,
+    /// With a budget the reading may lack what a reply of that size does not show.
+    pub shows: Option<TokenBudget>,
+    /// How long the walk over the page may take, if not as long as usual.
+    pub patience: Option<Duration>,
+}
+
+impl ReadingScope {
+    /// All of the page.
+    pub fn whole(links: Links) -> ReadingScope {
+        ReadingScope { links, boxes: false, shows: None, patience: None }
+    }
+
+    /// Whether an earlier reading with these links may stand for this one.
+    fn accepts(self, links: Links, snapshot: &FrameSnapshot, shows: Option<usize>) -> bool {
+        let is_thorough = self.patience.is_none() || snapshot.complete;
+        self.links == links && !self.boxes && is_thorough && snapshot.is_enough_for(shows)
+    }
+}
+
 /// A page with its address and document.
 pub(super) struct PageReading {
     pub url: String,
@@ -54,7 +79,8 @@ impl Browser {
             !reply.full && self.snapshots().has_caller_baseline(&reply.caller, document)
         });
         let shows = if is_known { None } else { Some(TokenBudget::default()) };
-        let reading = self.read_page(Links::Omitted, shows, deadline).await?;
+        let scope = ReadingScope { shows, ..ReadingScope::whole(Links::Omitted) };
+        let reading = self.read_page(scope, deadline).await?;
         let (serial, max_depth) = (self.snapshots().next_serial(), self.options.snapshot.max_depth);
         let view =
             View::whole_page(&reading.page, serial, ReadFormat::Outline, TokenBudget::default(), max_depth);
@@ -100,7 +126,8 @@ impl Browser {
         let links = if read.format == ReadFormat::Outline { Links::Omitted } else { Links::Included };
         let is_whole_outline = read.part == Part::Page && read.format == ReadFormat::Outline;
         let shows = is_whole_outline.then_some(read.tokens);
-        let reading = self.read_page(links, shows, deadline).await?;
+        let scope = ReadingScope { shows, boxes: read.boxes, ..ReadingScope::whole(links) };
+        let reading = self.read_page(scope, deadline).await?;
         let page = &reading.page;
         let mut view = view_of(page, self.snapshots().next_serial());
         if let Part::Root(reference) = &read.part {
@@ -109,8 +136,8 @@ impl Browser {
             view.span = page.subtree_span(at);
         }
         let rendered = page.render(&view);
-        // Markdown has no refs, so its reader has not seen enough of the page for a delta.
-        let whole = read.part == Part::Page && read.format != ReadFormat::Markdown;
+        // Markdown has no refs, so its reader has not seen enough of the page for a delta. With boxes every line differs.
+        let whole = read.part == Part::Page && read.format != ReadFormat::Markdown && !read.boxes;
         Ok(self.finish_snapshot(reading, rendered, &view, whole.then_some((reply, Vec::new()))))
     }
 
@@ -170,32 +197,33 @@ impl Browser {
             return;
         }
         // If it fails the page is gone or hangs; then its cursors are stale.
-        let completed = self.read_page(Links::Omitted, None, deadline).await;
+        let completed = self.read_page(ReadingScope::whole(Links::Omitted), deadline).await;
         let mut snapshots = self.snapshots();
         if completed.is_err() || !snapshots.partial_readings().is_empty() {
             snapshots.complete(&[], &[]);
         }
     }
 
-    /// The page as it is now, with its address. With a budget it may lack what a reply of that size does not show.
+    /// The page as it is now, with its address.
     pub(super) async fn read_page(
         &self,
-        links: Links,
-        shows: Option<TokenBudget>,
+        scope: ReadingScope,
         deadline: Deadline,
     ) -> Result<PageReading, BrowserError> {
-        let shows = shows.filter(|_| self.text_cutter().redactor().is_none()).map(TokenBudget::bytes);
+        let shows = scope.shows.filter(|_| self.text_cutter().redactor().is_none()).map(TokenBudget::bytes);
         let mut attempts = 1;
         let mut has_waited = false;
         loop {
             let frames = self.readable_frames();
-            let ready = self.snapshots().take_settled();
+            // What has new listeners has no ref in an earlier reading.
+            let is_ready = !self.register_listeners(&frames, deadline).await;
+            let ready = self.snapshots().take_settled().filter(|_| is_ready);
             let ready = ready.filter(|ready| {
-                links == Links::Omitted && ready.frames == frames && ready.snapshot.is_enough_for(shows)
+                ready.frames == frames && scope.accepts(Links::Omitted, &ready.snapshot, shows)
             });
             let mut page = match ready {
                 Some(ready) => merge_frames(ready.snapshot, HashMap::new()),
-                None => self.read_frames(&frames, links, shows, deadline).await?,
+                None => self.read_frames(&frames, scope, shows, deadline).await?,
             };
             if page.animating && !has_waited {
                 has_waited = true;
@@ -270,15 +298,21 @@ impl Browser {
     async fn read_frames(
         &self,
         frames: &[(String, String)],
-        links: Links,
+        scope: ReadingScope,
         shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<Page, BrowserError> {
         // Pages with frames are always read: each frame would have to be unchanged.
         let stamp = match frames {
-            [(frame, _)] => {
-                match self.probe_unchanged(frame, links == Links::Included, shows, deadline).await {
-                    Ok(Probed::Unchanged(snapshot)) => return Ok(merge_frames(*snapshot, HashMap::new())),
+            [(frame, _)] if !scope.boxes => {
+                let links = scope.links == Links::Included;
+                match self.probe_unchanged(frame, links, shows, deadline).await {
+                    Ok(Probed::Unchanged(snapshot, stamp)) => {
+                        if scope.accepts(scope.links, &snapshot, shows) {
+                            return Ok(merge_frames(*snapshot, HashMap::new()));
+                        }
+                        Some(stamp)
+                    }
                     Ok(Probed::Changed(stamp)) => stamp,
                     // Reading repeats the attempt, or reports why.
                     Err(ScriptCallError::Gone) => None,
@@ -300,7 +334,7 @@ impl Browser {
                 frames
                     .iter()
                     .enumerate()
-                    .map(|(place, _)| self.read_frame(frames, place, links, shows, deadline)),
+                    .map(|(place, _)| self.read_frame(frames, place, scope, shows, deadline)),
             )
         };
         let is_still = |taken: &Result<FrameSnapshot, _>| taken.as_ref().is_ok_and(|taken| taken.still);
@@ -328,12 +362,12 @@ impl Browser {
         &self,
         frames: &[(String, String)],
         place: usize,
-        links: Links,
+        scope: ReadingScope,
         shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<FrameSnapshot, ScriptCallError> {
         let (frame, prefix) = &frames[place];
-        let links = links == Links::Included;
+        let links = scope.links == Links::Included;
         let others = frames.len() - 1;
         // Only the main frame is large enough for diffs to matter.
         let (limit, (mut request, known)) = if place == 0 {
@@ -342,11 +376,12 @@ impl Browser {
             let (nodes, bytes) = (MAX_OTHER_FRAMES_NODES / others, MAX_OTHER_FRAMES_BYTES / others);
             (deadline.within(FRAME_WAIT), (self.snapshot_request(prefix, nodes, bytes), None))
         };
-        let known = known.filter(|baseline: &FrameBaseline| baseline.links == links);
-        request.links = links;
+        let known = known.filter(|baseline: &FrameBaseline| baseline.links == links && !scope.boxes);
+        (request.links, request.boxes) = (links, scope.boxes);
+        request.milliseconds = scope.patience.map(|patience| patience.as_millis());
         request.known = known.as_ref().map(|baseline| baseline.serial);
-        // Parts are deferred and found again in pages of one frame only: others are merged.
-        if others == 0 {
+        // Other frames are read whole.
+        if place == 0 {
             request.shows = shows;
             let readings = self.snapshots().partial_readings();
             request.completes = (shows.is_none() && !readings.is_empty()).then_some(readings);
@@ -364,7 +399,7 @@ impl Browser {
         let mut snapshot =
             answer.into_snapshot(prefix, known.as_ref(), &self.text_cutter()).ok_or(ScriptCallError::Gone)?;
         snapshot.shows = request.shows;
-        if place == 0 {
+        if place == 0 && !scope.boxes {
             self.set_frame_baseline(frame, &snapshot, links);
         }
         Ok(snapshot)

@@ -102,12 +102,14 @@ fn redact_tree(tree: JsonTree, redact: Redact<'_>) -> JsonTree<Redacted> {
 
 /// A tree has at most 64 levels, so this does not recurse deeply.
 fn redact_node(node: TreeNode, redact: Redact<'_>) -> TreeNode<Redacted> {
-    let TreeNode { role, name, value, reference, states, visible_label, cursor, children } = node;
+    let TreeNode { role, name, value, reference, states, visible_label, element_box, cursor, children } =
+        node;
     TreeNode {
         role: redact(role),
         name: name.map(redact),
         value: value.map(redact),
         reference: reference.map(redact),
+        element_box,
         states: redact_states(states, redact),
         visible_label: visible_label.map(redact),
         cursor: cursor.map(redact),
@@ -220,6 +222,7 @@ mod tests {
             name: Some(secret()),
             value: Some(secret()),
             reference: Some(secret()),
+            element_box: None,
             states: NodeStates { checked: Some(secret()), ..NodeStates::default() },
             visible_label: Some(secret()),
             cursor: Some(secret()),

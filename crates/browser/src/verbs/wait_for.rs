@@ -1,6 +1,10 @@
 //! Waiting for a text, an element, an address, a load state or a time. Uses only what a snapshot shows.
 
-use super::{ActionNote, read::Links, settle::has_reached};
+use super::{
+    ActionNote,
+    read::{Links, ReadingScope},
+    settle::has_reached,
+};
 use crate::{
     browser::Browser, deadline::Deadline, error::BrowserError, snapshot::SearchQuery, state::State,
     targeting::Purpose,
@@ -96,7 +100,7 @@ impl Browser {
         let find = Find { pattern, limit: 1, ..Find::default() };
         let query = SearchQuery::new(&find, find.tokens.bytes())
             .map_err(|source| BrowserError::BadPattern { source })?;
-        let page = self.read_page(Links::Omitted, None, limit).await?.page;
+        let page = self.read_page(ReadingScope::whole(Links::Omitted), limit).await?.page;
         // A plain text is found in one pass over the page, so the search is fast.
         let found = query.search(&page, 0, limit.at.into_std());
         if found.total == 0 && found.out_of_time {

@@ -1,33 +1,38 @@
 //! Everything that a person can act on has a ref, and is clicked by it.
 
-use crate::support::{Driver, click};
-use policy::Target;
-use std::{fs, path::Path};
+use crate::support::{Driver, click, options_with_timeout, text_of};
+use browser::Outcome;
+use policy::{Action, Read, Target};
+use std::{fs, path::Path, time::Duration};
 
-/// Kinds of things on the page, each with a marker in its name, its text or its class.
-const KINDS: usize = 67;
-
-/// The ref on the line with this marker, or on the line before it if the marker is the only text of an element.
-fn reference_of(outline: &str, marker: &str) -> Option<Target> {
-    let lines: Vec<&str> = outline.lines().collect();
-    let on_line = |line: &&str| {
-        let (_, rest) = line.split_once("[ref=")?;
-        rest.split_once(']').map(|(reference, _)| Target::Ref(reference.to_owned()))
-    };
-    let at = lines.iter().position(|line| line.contains(marker) && line.contains("[ref="))?;
-    on_line(&lines[at])
+/// A page of things, each with a marker in its name, its text or its class: a letter and two digits, from 1 on.
+struct ThingsPage {
+    file: &'static str,
+    letter: char,
+    kinds: usize,
 }
 
-#[tokio::test]
-async fn each_kind_of_clickable_thing_has_a_ref_and_is_clicked_by_it() {
+/// With a cursor, an attribute or a role.
+const DECLARED: ThingsPage = ThingsPage { file: "clickable.html", letter: 'k', kinds: 67 };
+/// Mostly with nothing but a listener, of their own or of what they are in.
+const LISTENING: ThingsPage = ThingsPage { file: "listeners.html", letter: 'm', kinds: 76 };
+
+/// The ref on the line with this marker.
+fn reference_of(outline: &str, marker: &str) -> Option<Target> {
+    let line = outline.lines().find(|line| line.contains(marker) && line.contains("[ref="))?;
+    let (_, rest) = line.split_once("[ref=")?;
+    rest.split_once(']').map(|(reference, _)| Target::Ref(reference.to_owned()))
+}
+
+async fn check_each_kind(page: &ThingsPage) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/acting");
-    let page = fs::read_to_string(folder.join("clickable.html")).unwrap();
-    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    let text = fs::read_to_string(folder.join(page.file)).unwrap();
+    let driver = Driver::with(&[("shop.test/", &text)]).await;
     driver.goto("http://shop.test/").await;
     let outline = driver.outline().await;
     let mut missed = Vec::new();
-    for kind in 1..=KINDS {
-        let marker = format!("k{kind:02}");
+    for kind in 1..=page.kinds {
+        let marker = format!("{}{kind:02}", page.letter);
         let Some(target) = reference_of(&outline, &marker) else {
             missed.push(format!("{marker} has no ref"));
             continue;
@@ -45,6 +50,105 @@ async fn each_kind_of_clickable_thing_has_a_ref_and_is_clicked_by_it() {
 }
 
 #[tokio::test]
+async fn each_kind_of_clickable_thing_has_a_ref_and_is_clicked_by_it() {
+    check_each_kind(&DECLARED).await;
+}
+
+#[tokio::test]
+async fn what_only_listens_has_a_ref_and_so_have_the_parts_that_something_listens_for() {
+    check_each_kind(&LISTENING).await;
+}
+
+async fn count_refs(driver: &Driver) -> usize {
+    driver.outline().await.matches("[ref=").count()
+}
+
+#[tokio::test]
+async fn a_listener_that_is_added_later_brings_a_ref_without_any_other_change() {
+    let driver = Driver::with(&[("shop.test/", "<h1>Shop</h1><div id=late>Late</div>")]).await;
+    driver.goto("http://shop.test/").await;
+    assert_eq!(count_refs(&driver).await, 0);
+    driver.run_in_page("late.addEventListener('pointerdown', () => {}), 1").await;
+    // On a busy machine a list of listeners takes long, and then there is a pause.
+    for _ in 0..100 {
+        if count_refs(&driver).await == 1 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{}", driver.outline().await);
+}
+
+#[tokio::test]
+async fn what_listens_for_a_whole_page_has_no_ref() {
+    let buttons: String = (0..12).map(|n| format!("<button>Button {n}</button>")).collect();
+    let page = format!(
+        "<div id=root><p>Root</p></div><main id=around>{buttons}</main><script>
+           for (const type of ['click', ...Array(40).keys()]) root.addEventListener(`${{type}}`, () => {{}});
+           for (const node of [window, document, document.body, around]) node.addEventListener('click', () => {{}});
+         </script>"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    driver.goto("http://shop.test/").await;
+    assert_eq!(count_refs(&driver).await, 12, "{}", driver.outline().await);
+}
+
+/// Chromium's own walk over listeners is recursive, and a listener may be an object whose handler is a getter of the page.
+#[tokio::test]
+async fn listeners_of_hostile_pages_are_read_without_harm() {
+    let deep = "<div id=top style=display:none></div><h1>Deep</h1><script>
+        let at = document.getElementById('top');
+        for (let n = 0; n < 70000; n += 1) { const inner = document.createElement('i'); at.append(inner); at = inner; }
+        at.onclick = () => {};</script>";
+    let getters = "<h1>Getters</h1><b id=a>a</b><b id=b>b</b><b id=c>c</b><script>
+        a.addEventListener('click', { get handleEvent() { throw new Error('no'); } });
+        b.addEventListener('click', { get handleEvent() { b.remove(); return () => {}; } });
+        c.addEventListener('click', { get handleEvent() { for (let n = 0; n < 9; n += 1) c.addEventListener('click', () => n); return 3; } });
+        </script>";
+    let many = "<h1>Many</h1><div id=box></div><script>
+        for (let n = 0; n < 30000; n += 1) { const part = document.createElement('i'); part.onclick = () => n; box.append(part); }</script>";
+    for (page, expected) in [(many, "Many"), (getters, "Getters"), (deep, "Deep")] {
+        // Chromium itself takes seconds for such pages.
+        let driver = Driver::with_options(&[("shop.test/", page)], options_with_timeout(120)).await;
+        let outline = driver.goto("http://shop.test/").await;
+        assert!(outline.contains(&format!("heading \"{expected}\"")), "{outline}");
+    }
+}
+
+#[tokio::test]
+async fn an_icon_and_a_text_are_clicked_by_the_role_that_the_outline_has() {
+    let page = "<i class='fa fa-trash' style='display: inline-block; width: 20px; height: 20px; cursor: pointer' onclick=\"document.title = 'icon'\"></i>
+        <p onclick=\"document.title = 'text'\">Some words</p>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    assert!(outline.contains("icon \"fa-trash\""), "{outline}");
+    for (wanted, name, title) in
+        [("icon", "fa-trash", "icon"), ("text", "Some words", "text"), ("paragraph", "", "text")]
+    {
+        driver.goto("http://shop.test/").await;
+        let target =
+            Target::Role { role: wanted.into(), name: (!name.is_empty()).then(|| name.into()), index: 0 };
+        driver.click(target).await.unwrap_or_else(|error| panic!("{wanted}: {error}"));
+        assert_eq!(driver.value("document.title").await, title, "{wanted}");
+    }
+}
+
+#[tokio::test]
+async fn boxes_say_where_elements_are_also_in_frames() {
+    let page = "<style>* { margin: 0 } button { position: absolute; left: 30px; top: 40px; width: 100px; height: 20px; border: 0 }
+        iframe { position: absolute; left: 200px; top: 100px; border: 5px solid; padding: 2px }</style>
+        <button>Save</button><iframe srcdoc=\"<button style='position: absolute; left: 10px; top: 20px; width: 50px; height: 30px'>Inner</button>\"></iframe>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    let read = Read { boxes: true, ..Read::default() };
+    let Outcome::Read(snapshot) = driver.act(Action::Read(read)).await.unwrap() else { panic!() };
+    let outline = text_of(&snapshot);
+    assert!(outline.contains("button \"Save\" [ref=e1] [box=30,40,100,20]"), "{outline}");
+    assert!(outline.contains("[box=217,127,50,30]"), "{outline}");
+    assert!(!driver.outline().await.contains("[box="), "boxes were not requested");
+}
+
+#[tokio::test]
 async fn a_pointer_over_a_large_part_hides_nothing_of_it() {
     let page = "<style>.card { cursor: pointer } label, label * { cursor: pointer } button span { cursor: pointer }</style>
         <div class=card><h2>Lamp</h2><p>A long description</p><a href=/buy>Buy</a></div>
@@ -57,4 +161,16 @@ async fn a_pointer_over_a_large_part_hides_nothing_of_it() {
         assert!(outline.contains(expected), "{expected}: {outline}");
     }
     assert_eq!(outline.matches("[ref=").count(), 4, "{outline}");
+}
+
+#[tokio::test]
+async fn a_text_in_something_large_that_listens_is_clicked_where_it_is() {
+    let page = "<main id=app><h1>Shop</h1><p>First</p><p style='margin-top: 200px'>Second</p></main><script>
+        app.addEventListener('click', (event) => { document.title = event.target.textContent; });</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    for text in ["First", "Second"] {
+        driver.goto("http://shop.test/").await;
+        driver.click(Target::Text { text: text.into(), index: 0 }).await.unwrap();
+        assert_eq!(driver.value("document.title").await, text);
+    }
 }

@@ -122,3 +122,22 @@ async fn a_delta_needs_all_earlier_folds_to_open() {
     }
     assert!(!is_delta(&act(&driver, "a", false, change()).await), "the folds of the first reply are gone");
 }
+
+#[tokio::test]
+async fn nothing_is_folded_of_what_changed_in_a_short_page() {
+    let words = |n: usize, word: &str| format!("Paragraph {n}: {}", format!("{word} ").repeat(18));
+    let paragraphs: String = (0..6).map(|n| format!("<p>{}</p>", words(n, "before"))).collect();
+    for changed in [1, 3, 6] {
+        let script = format!(
+            "let n = 0; for (const p of document.querySelectorAll('p')) if (n++ < {changed}) p.textContent = p.textContent.replaceAll('before', 'afterwards')"
+        );
+        let page = format!("<main><button onclick=\"{script}\">Change</button>{paragraphs}</main>");
+        let driver = Driver::with(&[("shop.test/", &page)]).await;
+        act(&driver, "a", false, navigate("http://shop.test/", LoadState::Load)).await;
+        let text = text_of(&act(&driver, "a", false, change()).await);
+        for n in 0..changed {
+            assert!(text.contains(words(n, "afterwards").trim_end()), "{changed}, {n}: {text}");
+        }
+        assert!(!text.contains("[open: cursor="), "{changed}: {text}");
+    }
+}

@@ -12,6 +12,7 @@ mod connection;
 mod date_inputs;
 mod deltas;
 mod dialogs;
+mod effects;
 mod element_actions;
 mod failures;
 mod form_submission;

@@ -125,6 +125,39 @@ async fn what_a_first_reply_does_not_show_is_read_before_an_action_changes_it() 
 }
 
 #[tokio::test]
+async fn a_long_page_with_frames_and_a_shadow_tree_is_read_in_part_and_completed() {
+    let page = format!(
+        "<iframe src=/inner></iframe><div id=host></div>
+         <script>host.attachShadow({{ mode: 'open' }}).innerHTML = '<p>in a shadow tree'</script>{}
+         <iframe src=/inner></iframe>",
+        table(1_000)
+    );
+    let driver = Driver::with(&[("shop.test/", &page), ("shop.test/inner", "<p>in a frame")]).await;
+    // A second reading knows that there is a shadow tree.
+    driver.goto("http://shop.test/").await;
+    let first = text_of(&driver.read(ReadFormat::Outline).await);
+    for shown in ["in a frame", "in a shadow tree", "cell: \"Order 0\"\n", "… about "] {
+        assert!(first.contains(shown), "{shown} in {first}");
+    }
+    let all = read_all(&driver, first, 20_000).await;
+    let rows = (0..1_000).filter(|n| all.contains(&format!("cell: \"Order {n}\"\n"))).count();
+    assert_eq!((rows, all.matches("in a frame").count()), (1_000, 2));
+}
+
+#[tokio::test]
+async fn a_long_listing_is_read_in_part_and_completed() {
+    let words: String = (0..6_000).map(|n| format!("<span class=w>word{n}.</span>\n")).collect();
+    let page = format!("<h1>Source</h1><pre><code>{words}</code></pre><p>The end");
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    let first = driver.goto("http://shop.test/").await;
+    assert!(first.contains("word0.\\nword1.") && first.contains("… about "), "{first}");
+    assert!(!first.contains("word5999."), "{first}");
+    let all = read_all(&driver, first, 20_000).await;
+    let missing: Vec<_> = (0..6_000).filter(|n| !all.contains(&format!("word{n}."))).collect();
+    assert!(missing.is_empty() && all.contains("The end"), "{missing:?}");
+}
+
+#[tokio::test]
 async fn tricks_are_marked_in_what_is_shown_of_a_long_page() {
     let rows: String =
         (0..2_000).map(|n| format!("<p class=row>Row {n} <a href=/{n}>open</a></p>")).collect();
@@ -253,6 +286,23 @@ async fn a_long_manual_is_read_in_parts_without_loss() {
     }
     let link = driver.click(role("link", "Next")).await.unwrap();
     assert!(link.contains("nothing"), "{link}");
+}
+
+#[tokio::test]
+async fn line_breaks_are_kept_where_a_style_draws_them() {
+    let page = "<style>.chat { white-space: pre-wrap } .lines { white-space: pre-line } .one { white-space: nowrap } .not * { white-space: normal }</style>
+<p class=chat>one\n  two</p><p class=lines>three\nfour</p><p class=one>five\nsix</p><p class='chat not'>seven\n<b>eight\nnine</b></p><pre style='white-space: normal'>ten\neleven</pre>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    let expected = [
+        r#"- paragraph: "one\n  two""#,
+        r#"- paragraph: "three\nfour""#,
+        r#"- paragraph: "five six""#,
+        r#"- paragraph: "seven\neight nine""#,
+        r#"- code: "ten eleven""#,
+        "",
+    ];
+    assert_eq!(outline, expected.join("\n"));
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 
 mod accname;
 mod compare;
+mod corpus;
 mod reading;
 mod states;
 

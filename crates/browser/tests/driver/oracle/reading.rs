@@ -18,6 +18,8 @@ pub struct Frame {
     pub tags: HashMap<i64, String>,
     /// Nodes that Chromium itself put inside controls.
     pub internal: HashSet<i64>,
+    /// Elements in which a style changes the case of letters: they or something inside of them.
+    pub recased: HashSet<i64>,
     pub chromium_time: Duration,
     pub our_time: Duration,
 }
@@ -73,6 +75,8 @@ pub struct OurNode {
     pub states: serde_json::Map<String, serde_json::Value>,
     #[serde(rename = "v")]
     pub value: Option<String>,
+    #[serde(rename = "e")]
+    pub reference: Option<String>,
     #[serde(rename = "w")]
     pub visible_label: Option<String>,
     #[serde(skip)]
@@ -146,7 +150,8 @@ async fn read_frame(driver: &Driver, session: &SessionId, frame: &str) -> Frame 
         node.dom = source.map(|source| numbered[source]);
         node
     });
-    Frame { chromium, ours: ours.collect(), tags, internal, chromium_time, our_time }
+    let recased = reading.recased.into_iter().map(|at| numbered[at]).collect();
+    Frame { chromium, ours: ours.collect(), tags, internal, recased, chromium_time, our_time }
 }
 
 /// In page order; Chromium lists its nodes level by level.
@@ -176,9 +181,15 @@ const READ_SCRIPT: &str = "(() => {
     below.push(...Node.prototype.__lookupGetter__('childNodes').call(node));
     for (let i = below.length - 1; i >= 0; i -= 1) if (below[i].nodeType !== 3) waiting.push(below[i]);
   }
+  const recased = new Set();
+  for (const el of numbers.keys()) {
+    if (getComputedStyle(el).textTransform === 'none') continue;
+    for (let at = el; at && !recased.has(at); at = at.parentElement) recased.add(at);
+  }
   const sources = [];
   const { nodes } = JSON.parse(stockade.takeSnapshot(null, { prefix: '', nodes: 1e6, bytes: 1e9, sources }));
-  return { nodes, numbered: numbers.size, sources: sources.map((source) => numbers.get(source) ?? null) };
+  return { nodes, numbered: numbers.size, sources: sources.map((source) => numbers.get(source) ?? null),
+    recased: Array.from(recased, (el) => numbers.get(el)).filter((at) => at !== undefined) };
 })()";
 
 /// The same numbering over the nodes of Chromium's DOM domain.
@@ -244,6 +255,7 @@ struct SnapshotReading {
     nodes: Vec<OurNode>,
     numbered: usize,
     sources: Vec<Option<usize>>,
+    recased: Vec<usize>,
 }
 
 #[derive(Deserialize)]

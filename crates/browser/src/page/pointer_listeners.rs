@@ -1,0 +1,333 @@
+//! Elements that listen to clicks or pointers: found through CDP, and passed to the page script, which cannot see them.
+//!
+//! Chromium lists all listeners of a document in a millisecond or two. Resolving a node for the script takes a tenth of one,
+//! so only new nodes are resolved. Many nodes with listeners that stand in one place of the page's code are mostly links or
+//! buttons, which have refs anyway: of those, a sample is resolved first.
+
+use super::{FRAME_WAIT, ScriptCallError, script_call::unless_gone};
+use crate::{
+    browser::Browser,
+    cdp::{Id, SessionId, protocol as p},
+    deadline::Deadline,
+    script::ScriptFunction,
+    state::{FrameWorld, KnownListeners},
+};
+use futures_util::future::join_all;
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+use tokio::time::Instant;
+
+const POINTER_EVENTS: [&str; 8] =
+    ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart", "touchend"];
+/// The root of a framework listens to everything, for the elements inside.
+const MAX_EVENT_TYPES: usize = 20;
+/// Chromium descends recursively: a depth of 100,000 crashes its tab.
+const MAX_DEPTH: usize = 2_000;
+/// Nodes of one place in the page's code that are resolved before it is known whether any of them needs to be.
+const SAMPLE: usize = 12;
+/// Nodes that are resolved for one reading; the others wait for the next one.
+const MAX_RESOLVED: usize = 600;
+/// With more listeners in a process none are listed: 30,000 take Chromium seconds, and many megabytes.
+const MAX_LISTENERS: f64 = 5_000.0;
+/// A list that takes longer is not made again for this multiple of its duration.
+const QUICK_LIST: Duration = Duration::from_millis(4);
+const LIST_PAUSE_FACTOR: u32 = 20;
+/// Nodes that are remembered for one document.
+const MAX_KNOWN: usize = 100_000;
+
+/// A node with pointer listeners that the script does not know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ListeningNode {
+    id: i64,
+    /// Where in the page's code its first listener is.
+    place: (i64, i64),
+}
+
+impl Browser {
+    /// Passes elements with new pointer listeners to the script. True if it counts some of them as actionable, so that an
+    /// earlier reading lacks refs.
+    ///
+    /// If it fails, the page is read without: the reading itself reports a page that is gone or hangs.
+    pub(crate) async fn register_listeners(&self, frames: &[(String, String)], deadline: Deadline) -> bool {
+        let registered = join_all(frames.iter().enumerate().map(|(place, (frame, _))| {
+            let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
+            self.register_listeners_in(frame, limit)
+        }))
+        .await;
+        let mut sessions: Vec<SessionId> = Vec::new();
+        let mut found = false;
+        for one in registered {
+            match one {
+                Ok(Some((session, acts))) => {
+                    found |= acts;
+                    if !sessions.contains(&session) {
+                        sessions.push(session);
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => tracing::debug!(?error, "listeners of a frame are not known"),
+            }
+        }
+        for session in sessions {
+            let release = p::ReleaseHandles { object_group: p::LISTENER_HANDLES };
+            if let Err(error) = self.connection.call(Some(&session), &release, deadline.at).await {
+                tracing::debug!(%error, "handles of listening nodes were not released");
+            }
+        }
+        found
+    }
+
+    /// The session whose handles are to be released, and whether the script counts any of the nodes as actionable.
+    async fn register_listeners_in(
+        &self,
+        frame: &str,
+        limit: Deadline,
+    ) -> Result<Option<(SessionId, bool)>, ScriptCallError> {
+        let Some((session, world)) = self.script_world(frame, limit).await? else { return Ok(None) };
+        let Some(document) = self.document_handle(frame, &session, &world, limit).await? else {
+            return Ok(None);
+        };
+        let begun = Instant::now();
+        if self.is_list_paused(frame, begun) || self.has_too_many_listeners(&session, limit).await? {
+            return Ok(None);
+        }
+        let command = p::GetEventListeners { object_id: &document, depth: MAX_DEPTH, pierce: false };
+        let found = self.connection.call(Some(&session), &command, limit.at).await;
+        let Some(found) = unless_gone(found, limit)? else {
+            self.forget_listeners(frame);
+            return Ok(None);
+        };
+        self.pause_list(frame, begun.elapsed());
+        let new = self.unknown_nodes(frame, &world, listening_nodes(found.listeners));
+        if new.is_empty() {
+            return Ok(None);
+        }
+        let (sample, rest) = sample_places(new);
+        let acting = self.register_nodes(frame, &session, &world, &sample, limit).await?;
+        let useful: HashSet<(i64, i64)> = acting.iter().map(|node| node.place).collect();
+        let (mut needed, mut others): (Vec<_>, Vec<_>) =
+            rest.into_iter().partition(|node| useful.contains(&node.place));
+        // Those that are hardly needed are registered a few at a time, by the readings to come.
+        others.truncate(SAMPLE);
+        needed.append(&mut others);
+        needed.truncate(MAX_RESOLVED);
+        let more = self.register_nodes(frame, &session, &world, &needed, limit).await?;
+        Ok(Some((session, !acting.is_empty() || !more.is_empty())))
+    }
+
+    /// The handle of the frame's document in the page's own world, which is kept as long as the document. With one of another
+    /// world Chromium 156 lists the listeners of all worlds, and its tab crashes some navigations later.
+    async fn document_handle(
+        &self,
+        frame: &str,
+        session: &SessionId,
+        world: &FrameWorld,
+        limit: Deadline,
+    ) -> Result<Option<Id>, ScriptCallError> {
+        let known = {
+            let state = self.shared.lock();
+            let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame));
+            let known = known.and_then(|known| known.listeners.as_ref());
+            known.filter(|known| known.world == world.unique).map(|known| known.document.clone())
+        };
+        if known.is_some() {
+            return Ok(known);
+        }
+        let command = p::EvaluateHandle {
+            expression: "document",
+            unique_context_id: &world.unique,
+            object_group: p::DOCUMENT_HANDLES,
+            silent: true,
+        };
+        let handle = self.connection.call(Some(session), &command, limit.at).await;
+        let Some(handle) = unless_gone(handle, limit)?.and_then(|found| found.result.object_id) else {
+            return Ok(None);
+        };
+        let describe = p::DescribeNode { object_id: &handle };
+        let described = self.connection.call(Some(session), &describe, limit.at).await;
+        let Some(described) = unless_gone(described, limit)? else { return Ok(None) };
+        let resolve = p::ResolveInPage {
+            backend_node_id: described.node.backend_node_id,
+            object_group: p::DOCUMENT_HANDLES,
+        };
+        let resolved = self.connection.call(Some(session), &resolve, limit.at).await;
+        let Some(document) = unless_gone(resolved, limit)?.and_then(|found| found.object.object_id) else {
+            return Ok(None);
+        };
+        if let Some(known) = self.shared.lock().tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
+            let world = world.unique.clone();
+            known.listeners = Some(KnownListeners {
+                world,
+                document: document.clone(),
+                nodes: HashSet::new(),
+                paused_until: None,
+            });
+        }
+        Ok(Some(document))
+    }
+
+    async fn has_too_many_listeners(
+        &self,
+        session: &SessionId,
+        limit: Deadline,
+    ) -> Result<bool, ScriptCallError> {
+        let reply = self.connection.call(Some(session), &p::GetMetrics {}, limit.at).await;
+        let Some(reply) = unless_gone(reply, limit)? else { return Ok(true) };
+        let count = reply.metrics.iter().find(|metric| metric.name == "JSEventListeners");
+        Ok(count.is_some_and(|count| count.value > MAX_LISTENERS))
+    }
+
+    fn is_list_paused(&self, frame: &str, now: Instant) -> bool {
+        let state = self.shared.lock();
+        let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame));
+        let until = known.and_then(|known| known.listeners.as_ref()).and_then(|known| known.paused_until);
+        until.is_some_and(|until| now < until)
+    }
+
+    fn pause_list(&self, frame: &str, took: Duration) {
+        let until = (took > QUICK_LIST).then(|| Instant::now() + took * LIST_PAUSE_FACTOR);
+        let mut state = self.shared.lock();
+        let known = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame));
+        if let Some(known) = known.and_then(|known| known.listeners.as_mut()) {
+            known.paused_until = until;
+        }
+    }
+
+    fn forget_listeners(&self, frame: &str) {
+        if let Some(known) = self.shared.lock().tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
+            known.listeners = None;
+        }
+    }
+
+    fn unknown_nodes(
+        &self,
+        frame: &str,
+        world: &FrameWorld,
+        mut found: Vec<ListeningNode>,
+    ) -> Vec<ListeningNode> {
+        let state = self.shared.lock();
+        let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame));
+        let known = known.and_then(|known| known.listeners.as_ref());
+        match known.filter(|known| known.world == world.unique && known.nodes.len() < MAX_KNOWN) {
+            Some(known) => found.retain(|node| !known.nodes.contains(&node.id)),
+            None => found.clear(),
+        }
+        found
+    }
+
+    /// Passes nodes to the script. Those that it counts as actionable, they or parts of them.
+    async fn register_nodes(
+        &self,
+        frame: &str,
+        session: &SessionId,
+        world: &FrameWorld,
+        nodes: &[ListeningNode],
+        limit: Deadline,
+    ) -> Result<Vec<ListeningNode>, ScriptCallError> {
+        if nodes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let resolved = join_all(nodes.iter().map(|node| {
+            let command = p::ResolveNode {
+                backend_node_id: node.id,
+                execution_context_id: world.id,
+                object_group: p::LISTENER_HANDLES,
+            };
+            async move { self.connection.call(Some(session), &command, limit.at).await }
+        }))
+        .await;
+        let mut handles = Vec::new();
+        for (node, resolved) in nodes.iter().zip(resolved) {
+            // A node may be gone.
+            let handle = unless_gone(resolved, limit)?.and_then(|found| found.object.object_id);
+            handles.extend(handle.map(|handle| (*node, handle)));
+        }
+        let ids: Vec<&str> = handles.iter().map(|(_, handle)| &**handle).collect();
+        let acts: Option<Vec<bool>> = self
+            .call_script_with_nodes(session, world, &ids, ScriptFunction::RegisterListeners, limit)
+            .await?;
+        if let Some(known) = self.shared.lock().tab.as_mut().and_then(|tab| tab.frames.get_mut(frame))
+            && let Some(known) = known.listeners.as_mut().filter(|known| known.world == world.unique)
+        {
+            known.nodes.extend(nodes.iter().map(|node| node.id));
+        }
+        let acts = handles.iter().zip(acts.unwrap_or_default()).filter(|(_, acts)| *acts);
+        Ok(acts.map(|((node, _), _)| *node).collect())
+    }
+}
+
+/// The nodes with pointer listeners, in page order.
+fn listening_nodes(listeners: Vec<p::EventListener>) -> Vec<ListeningNode> {
+    let mut nodes: Vec<ListeningNode> = Vec::new();
+    let mut types: HashMap<i64, HashSet<String>> = HashMap::new();
+    for listener in listeners {
+        let Some(id) = listener.backend_node_id else { continue };
+        let is_pointer = POINTER_EVENTS.iter().any(|event| listener.r#type == **event);
+        types.entry(id).or_default().insert(listener.r#type.into());
+        if is_pointer && nodes.last().is_none_or(|last| last.id != id) {
+            nodes.push(ListeningNode { id, place: (listener.line_number, listener.column_number) });
+        }
+    }
+    nodes.retain(|node| types[&node.id].len() <= MAX_EVENT_TYPES);
+    nodes
+}
+
+/// A few nodes of each place, and the rest.
+fn sample_places(nodes: Vec<ListeningNode>) -> (Vec<ListeningNode>, Vec<ListeningNode>) {
+    let mut seen: HashMap<(i64, i64), usize> = HashMap::new();
+    let (mut sample, rest): (Vec<_>, Vec<_>) = nodes.into_iter().partition(|node| {
+        let count = seen.entry(node.place).or_default();
+        *count += 1;
+        *count <= SAMPLE
+    });
+    sample.truncate(MAX_RESOLVED);
+    (sample, rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listeners(text: &str) -> Vec<p::EventListener> {
+        let listener = |line: &str| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            serde_json::json!({
+                "type": words[0], "backendNodeId": words[1].parse::<i64>().unwrap(),
+                "lineNumber": words[2].parse::<i64>().unwrap(), "columnNumber": 0,
+            })
+        };
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(listener);
+        serde_json::from_value(lines.collect()).unwrap()
+    }
+
+    fn ids(nodes: &[ListeningNode]) -> Vec<i64> {
+        nodes.iter().map(|node| node.id).collect()
+    }
+
+    #[test]
+    fn nodes_with_pointer_listeners_are_listed_once() {
+        let found = listening_nodes(listeners(
+            "click 4 1
+             mousedown 4 2
+             load 5 1
+             pointerdown 6 1",
+        ));
+        assert_eq!(ids(&found), [4, 6]);
+    }
+
+    #[test]
+    fn the_root_of_a_framework_is_left_out() {
+        let all: String = (0..80).map(|n| format!("event{n} 7 1\n")).collect();
+        assert_eq!(ids(&listening_nodes(listeners(&format!("{all}click 7 1\nclick 8 1")))), [8]);
+    }
+
+    #[test]
+    fn of_many_nodes_with_the_same_listener_a_sample_comes_first() {
+        let many: String = (0..50).map(|n| format!("click {} 1\n", n + 10)).collect();
+        let (sample, rest) = sample_places(listening_nodes(listeners(&format!("{many}click 99 2"))));
+        assert_eq!((sample.len(), rest.len()), (SAMPLE + 1, 50 - SAMPLE));
+        assert!(ids(&sample).contains(&99));
+    }
+}
