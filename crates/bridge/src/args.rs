@@ -1,4 +1,4 @@
-//! The bridge's command line, read strictly: the host writes it, and a slip there must not go unnoticed.
+//! The bridge's command line. Parsing is strict, because the host writes it and a mistake must not go unnoticed.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

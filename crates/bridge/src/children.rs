@@ -15,7 +15,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-/// The children whose end somebody waits for: Chromium and Xvfb, so never more than a few.
+/// Children whose end is waited for: Chromium and Xvfb, so never more than a few.
 #[derive(Clone, Default)]
 pub struct Children {
     awaited: Arc<Mutex<HashMap<i32, oneshot::Sender<ProcessState>>>>,
@@ -49,7 +49,7 @@ impl Children {
             let Some(state) = final_state(status) else { continue };
             let waiting = self.lock().remove(&pid.as_raw_nonzero().get());
             if let Some(waiting) = waiting {
-                // Nobody listens when whoever started it has moved on.
+                // The receiver may have gone already.
                 waiting.send(state).ok();
             }
         }

@@ -109,7 +109,7 @@ impl Control {
         match answer {
             Ok(upgrade) => self.upgrade(stream, buffer, upgrade).await,
             Err(reply) => {
-                // The host may have hung up; nobody else needs the reply.
+                // The host may have disconnected, and nobody else needs the reply.
                 timeout(EXCHANGE_TIMEOUT, reply.write(&mut stream)).await.ok();
             }
         }

@@ -1,4 +1,4 @@
-//! The end of what Chromium (and Xvfb) wrote, kept for failure reports.
+//! The end of the output of Chromium (and Xvfb), kept for failure reports.
 
 use bridge::wire::LOG_TAIL;
 use std::collections::VecDeque;
@@ -56,7 +56,7 @@ impl Log {
 }
 
 pub fn to_stderr(line: &str) {
-    // A jail whose stderr nobody reads is still a jail.
+    // A jail works even if nothing reads its stderr.
     std::io::stderr().write_all(line.as_bytes()).ok();
 }
 

@@ -97,7 +97,7 @@ async fn serve(args: Arc<Args>, verifier: Verifier, began: Instant) -> Result<()
     let proxy = proxy::listen(args.proxy_port)
         .await
         .map_err(|source| BridgeError::Setup { what: "the proxy port", source })?;
-    // Before Chromium exists: the host takes whoever dials first for the bridge, and nobody else.
+    // Before Chromium exists, because the host takes the first process that dials for the bridge.
     let spare = control::dial(&args.cdp).await.map_err(|source| BridgeError::HostGone { source })?;
 
     let (state, _) = watch::channel(State::new(began, args.restarts));

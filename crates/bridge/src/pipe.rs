@@ -180,7 +180,7 @@ async fn read(from_browser: OwnedReadHalf, shared: Arc<Mutex<Shared>>, log: Log)
             break;
         }
     }
-    // Dropping our own calls wakes whoever waits for them.
+    // Dropping our own calls wakes their waiters.
     let mut shared = lock(&shared);
     shared.closed = true;
     shared.own_calls.clear();
@@ -193,7 +193,7 @@ async fn deliver(message: Vec<u8>, shared: &Mutex<Shared>, log: &Log) {
             && let Ok(reply) = serde_json::from_slice::<CommandReply>(&message)
             && let Some(call) = shared.own_calls.remove(&reply.id)
         {
-            // Whoever asked may have run out of time.
+            // The caller may have timed out.
             call.send(reply.result).ok();
             return;
         }

@@ -1,4 +1,4 @@
-//! How Chromium's current run stands. The supervisor changes it, requests read it.
+//! The state of Chromium's current run. The supervisor changes it, requests read it.
 
 use crate::pipe::{BrowserVersion, Pipe};
 use bridge::wire::{Phase, PhaseName, ProcessState};
@@ -50,7 +50,7 @@ impl State {
         }
     }
 
-    /// Notes that the current phase took until now, and goes on to the next.
+    /// Records the duration of the current phase and starts the next.
     pub fn pass(&mut self, next: PhaseName) {
         let ms = self.phase_began.elapsed().as_secs_f64() * 1000.0;
         self.phases.push(Phase { name: self.phase, ms });

@@ -21,7 +21,7 @@ use tokio::time::timeout;
 
 /// How long the output of a dead Chromium is read: helpers of its own can hold it open.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long Chromium may live on after it closed its pipe. Then it is killed.
+/// How long Chromium may keep running after it closed its pipe. Then it is killed.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const ID_LENGTH: usize = 16;
 
@@ -129,7 +129,7 @@ impl Supervisor {
                     state.stage = Stage::Ready(run);
                 });
             }
-            // Without an id nobody can attach, so this run is of no use.
+            // Without an id nobody can attach, so this run is useless.
             Err(error) => {
                 self.log.note(format_args!("no random bytes for an id: {error}"));
                 started.child.kill();

@@ -1,4 +1,4 @@
-//! Bridge tokens: short-lived, signed, single-use leave to speak to one bridge.
+//! Bridge tokens: short-lived, signed, single-use permission to call one bridge.
 //!
 //! The control plane signs and the bridge holds the public half only, so a jail has nothing to steal.
 //! A token is one line of unpadded base64url over these bytes, and there is no second spelling of it:

@@ -72,7 +72,7 @@ async fn inbound(
         match frame {
             Ok(Message::Text(text)) => {
                 if to_browser.send(text.into()).await.is_err() {
-                    // Chromium closed its pipe; what became of it follows by `ending`.
+                    // Chromium closed its pipe; `ending` reports the reason.
                     std::future::pending::<()>().await;
                 }
             }

@@ -1,4 +1,4 @@
-//! The one command that Xvfb runs through a shell, for a jail that has no shell.
+//! The only command that Xvfb runs through a shell, for a jail without a shell.
 //!
 //! Xvfb compiles its keymap with `/bin/sh -c "…xkbcomp…"` and dies without it. In the template that
 //! holds Xvfb, `/bin/sh` is this program: it knows that one command line, word for word, and runs

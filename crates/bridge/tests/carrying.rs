@@ -1,4 +1,4 @@
-//! CDP through the bridge: whole, in order, to one client, and bounded.
+//! CDP through the bridge: complete, in order, to one client, and bounded.
 #![allow(clippy::unwrap_used)]
 
 mod common;

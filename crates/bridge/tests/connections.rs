@@ -1,4 +1,4 @@
-//! The connections a bridge makes: dialled ahead, bounded, and nothing more than was asked for.
+//! The bridge's connections: dialled ahead, bounded, and no more than requested.
 #![allow(clippy::unwrap_used)]
 
 mod common;

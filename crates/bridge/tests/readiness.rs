@@ -1,4 +1,4 @@
-//! From a started bridge to a browser that speaks, and what is said when it does not.
+//! From a started bridge to a browser that answers, and the errors on the way.
 #![allow(clippy::unwrap_used)]
 
 mod common;

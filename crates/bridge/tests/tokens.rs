@@ -1,4 +1,4 @@
-//! Who may speak to a bridge, and for how long.
+//! Who may call a bridge, and for how long.
 #![allow(clippy::unwrap_used)]
 
 mod common;
@@ -108,7 +108,7 @@ async fn a_reader_that_stopped_reading_is_cut_as_well() {
     assert!(end.is_ok(), "the first connection has ended");
 }
 
-/// The token's expiry stands in clear in its second to ninth byte.
+/// The token's expiry is in plain form in its second to ninth byte.
 fn token_has_ended(token: &str) -> bool {
     use base64::Engine as _;
     let bytes = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(token).unwrap();

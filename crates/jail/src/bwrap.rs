@@ -1,4 +1,4 @@
-//! bubblewrap: finding it, and the arguments that make a jail.
+//! bubblewrap: finds it, and builds its arguments for a jail.
 
 use crate::wait::{find_program, run_tool};
 use crate::{JailError, Limits};
@@ -9,7 +9,7 @@ use std::process::Command;
 /// The jail's user and group, seen from inside.
 pub(crate) const INNER_USER: &str = "1000";
 
-/// Where a jail's folder with the two sockets is mounted.
+/// The mount point of a jail's folder with its two sockets.
 const SOCKETS: &str = "/run/stockade";
 
 /// Descriptors that bubblewrap inherits and closes before it runs the jail's program.
@@ -24,7 +24,7 @@ pub(crate) fn find() -> Result<PathBuf, JailError> {
     find_program("bwrap").ok_or(JailError::BubblewrapMissing)
 }
 
-/// Its version, if it can do what we ask of it.
+/// The version, if it has the features that jails need.
 pub(crate) fn check(program: &Path) -> Result<String, JailError> {
     let run = |argument: &str| run_tool(Command::new(program).arg(argument)).map(|tool| tool.stdout);
     let version = run("--version").map_err(JailError::file("running", program))?;
@@ -33,7 +33,7 @@ pub(crate) fn check(program: &Path) -> Result<String, JailError> {
     if help.contains("--ro-bind-fd") { Ok(version) } else { Err(JailError::BubblewrapOld { version }) }
 }
 
-/// Namespaces of its own for everything, no capability, and death when its parent dies.
+/// All namespaces unshared, no capabilities, and death with the parent.
 pub(crate) fn isolation() -> Vec<&'static str> {
     vec![
         "--unshare-user",
@@ -49,13 +49,13 @@ pub(crate) fn isolation() -> Vec<&'static str> {
         "--cap-drop",
         "ALL",
         "--die-with-parent",
-        // Without a terminal of the host's to push keys into.
+        // Without a controlling terminal of the host, into which it could push keys.
         "--new-session",
     ]
 }
 
-/// Folders go in as descriptors: the jail's user on the host need not be able to reach their paths, and
-/// nobody can swap a path between our look at it and the mount.
+/// Folders are passed as descriptors: the jail's user need not be able to reach their paths on the host, and nobody can
+/// replace a path between our check and the mount.
 pub(crate) fn arguments(
     passed: &PassedFds<'_>,
     limits: &Limits,
@@ -76,7 +76,7 @@ pub(crate) fn arguments(
     add(&["--size", &limits.shm_bytes.to_string(), "--tmpfs", "/dev/shm"]);
     add(&["--size", &limits.tmp_bytes.to_string(), "--tmpfs", "/tmp"]);
     add(&["--ro-bind-fd", &number(passed.sockets), SOCKETS]);
-    // /dev is a tmpfs too; its mounts below, /dev/shm among them, stay as they are.
+    // /dev is a tmpfs too; the mounts below it, such as /dev/shm, keep their own flags.
     add(&["--remount-ro", "/dev"]);
     add(&["--seccomp", &number(passed.filter), "--json-status-fd", &number(passed.status), "--"]);
     add(&command.iter().map(String::as_str).collect::<Vec<_>>());

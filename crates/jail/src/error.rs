@@ -75,8 +75,8 @@ impl JailError {
         }
     }
 
-    /// Whether no jail can be started until somebody mends the host, the template or the runtime. Errors of a single
-    /// jail, and those that may pass, are not.
+    /// Whether no jail can start until a person fixes the host, the template or the runtime. False for errors of a
+    /// single jail and for temporary ones.
     pub fn is_runtime_unavailable(&self) -> bool {
         match self {
             JailError::BubblewrapMissing
@@ -99,7 +99,7 @@ impl JailError {
         }
     }
 
-    /// What to do next, as a command where there is one.
+    /// The next step, as a command where there is one.
     pub fn hint(&self) -> String {
         match self {
             JailError::BadId(_) => "Choose another id.".to_owned(),

@@ -6,21 +6,21 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Makes a folder, and those above it. A new one has exactly this mode; one that is there keeps its own.
+/// Makes a folder and its ancestors. A new one has exactly this mode; an existing one keeps its own.
 pub(crate) fn make(dir: &Path, mode: u32) -> io::Result<()> {
     if let Some(parent) = dir.parent() {
         fs::create_dir_all(parent)?;
     }
     match DirBuilder::new().mode(mode).create(dir) {
-        // The umask may have taken bits away.
+        // The umask may have cleared bits.
         Ok(()) => fs::set_permissions(dir, Permissions::from_mode(mode)),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Why others could change the contents of a folder; `None` when they cannot. A symbolic link is not accepted: its
-/// owner can point it elsewhere.
+/// Why other users could change the contents of a folder; `None` if they cannot. Symbolic links are refused, because
+/// their owner can redirect them.
 pub(crate) fn find_weakness(
     dir: &Path,
     is_trusted: impl Fn(u32) -> bool,

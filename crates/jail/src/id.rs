@@ -1,9 +1,9 @@
-//! Names of jails and instances, parsed once: each becomes a folder and a cgroup.
+//! Validated ids of jails and instances: each becomes the name of a folder and a cgroup.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A text that is no id.
+/// A string that is not a valid id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id has 1 to 64 of a-z, 0-9, '-', '_' and '.', and starts with a letter or digit")]
 pub struct InvalidId;

@@ -3,11 +3,11 @@
 use crate::error::JailError;
 use std::ops::Range;
 
-/// Users that no distribution, no container tool and no systemd hands out. A jail gets one at random: the
-/// odds that two of a thousand jails on a machine share one are 1 in 200.
+/// A range of user ids that distributions, container tools and systemd do not assign. Each jail gets a random one: the
+/// chance that two of a thousand jails on a machine share one is 1 in 200.
 pub(crate) const JAIL_USERS: Range<u32> = 1_900_000_000..2_000_000_000;
 
-/// A user that runs nothing else, very likely.
+/// A random user id, which is most likely unused.
 pub(crate) fn random_user() -> Result<u32, JailError> {
     let mut bytes = [0; 4];
     getrandom::fill(&mut bytes).map_err(|source| JailError::NoRandomness { source })?;

@@ -1,9 +1,9 @@
 //! Runtimes behind one interface, templates, limits, the keeper and the reaper.
 //!
-//! A [`Runtime`] runs jails. [`NativeRuntime`] is the one for this machine: it owns a verified
-//! [`template::Template`], the read-only file tree of its jails, and the keeper, a process that supervises them and
-//! outlives the control plane just long enough to clear them away. [`launch`] has the pieces it is made of.
-//! Everything here blocks; callers with an event loop use it from a blocking thread.
+//! A [`Runtime`] runs jails. [`NativeRuntime`] is the one for this machine: it owns a verified [`template::Template`],
+//! the read-only file tree of its jails, and the keeper, a process that supervises them and outlives the control plane
+//! just long enough to remove them. [`launch`] has the parts it consists of. All calls block; callers with an event
+//! loop use a blocking thread.
 
 mod bwrap;
 mod cgroup;

@@ -4,10 +4,10 @@ use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1024 * 1024;
 
-/// What a jail is started with. CPU time is limited while it runs, see [`set_cpu`](crate::Runtime::set_cpu).
+/// The limits of a new jail. CPU is limited later, see [`set_cpu`](crate::Runtime::set_cpu).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Memory of all its processes, tmpfs contents included. Beyond it the kernel kills one of them.
+    /// Memory of all processes, tmpfs contents included. Beyond it the kernel kills one of them.
     pub memory_bytes: u64,
     /// Processes and threads. Beyond it `fork` fails with EAGAIN.
     pub pids: u64,
@@ -26,13 +26,13 @@ pub struct CpuWeight(u8);
 impl CpuWeight {
     const STEPS: u8 = 16;
 
-    /// What a jail starts with.
+    /// The weight of a new jail.
     pub const FULL: CpuWeight = CpuWeight(CpuWeight::STEPS);
     pub const LEAST: CpuWeight = CpuWeight(1);
 
-    /// The weight for a part from 0 to 1, in steps.
+    /// The weight for a fraction from 0 to 1, in steps.
     pub fn of_part(part: f64) -> CpuWeight {
-        // A cast of a number that is out of range, or none, saturates.
+        // The cast saturates for values out of range and for NaN.
         let steps = (part * f64::from(CpuWeight::STEPS)).ceil() as u8;
         CpuWeight(steps).clamp(CpuWeight::LEAST, CpuWeight::FULL)
     }

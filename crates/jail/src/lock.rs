@@ -7,7 +7,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// A holder clears or makes a few folders. One that takes longer is stuck, and waiting for it an error.
+/// Timeout: a holder makes or removes a few folders. One that takes longer is stuck.
 const FOLDER_WAIT: Duration = Duration::from_secs(30);
 
 /// Held until every descriptor that shares it is closed.
@@ -28,7 +28,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Locks a folder in shared mode; `None` when someone holds it exclusively.
+    /// Locks a folder in shared mode; `None` if another process holds it exclusively.
     pub fn share_folder(path: &Path) -> io::Result<Option<Lock>> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?);
         let taken = lock.try_lock(FlockOperation::NonBlockingLockShared)?;
@@ -56,7 +56,7 @@ impl Lock {
         Ok(lock)
     }
 
-    /// `None` when someone else holds it.
+    /// `None` if another process holds it.
     pub fn try_existing(path: &Path) -> io::Result<Option<Lock>> {
         let lock = Lock(open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?);
         Ok(lock.try_exclusive()?.then_some(lock))

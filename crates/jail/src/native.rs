@@ -17,12 +17,12 @@ use std::time::Duration;
 /// Settings of the native runtime.
 #[derive(Clone, Debug)]
 pub struct NativeOptions {
-    /// Where instances live; see [`default_runtime_dir`](crate::default_runtime_dir).
+    /// The folder of instances; see [`default_runtime_dir`](crate::default_runtime_dir).
     pub runtime_dir: PathBuf,
     /// The folder of templates.
     pub templates: PathBuf,
     pub flavour: Flavour,
-    /// The bridge's program on this host, for a template that has to be built.
+    /// The bridge's program on this host, in case a template has to be built.
     pub bridge: PathBuf,
     pub cgroup: CgroupChoice,
     pub keeper: KeeperCommand,
@@ -33,7 +33,7 @@ pub struct NativeOptions {
 pub struct NativeRuntime {
     info: RuntimeInfo,
     runtime_dir: PathBuf,
-    /// Kept, because a template in use is not removed.
+    /// Kept because it protects the template from removal.
     template: Template,
     keeper: Keeper,
 }
@@ -166,7 +166,7 @@ impl RuntimeBackend for NativeOptions {
     }
 }
 
-/// The newest template, built now if there is none, and checked file by file if any was changed since the last check.
+/// The newest template. Built if there is none; verified file by file if any file was changed since the last time.
 pub fn verified_template(options: &NativeOptions) -> Result<Template, TemplateError> {
     let store = Store::open(&options.templates)?;
     let flavour = options.flavour;

@@ -12,7 +12,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
-/// What local jails need of this machine: what was found, or what is wrong.
+/// Results of checks of this machine.
 #[derive(Debug)]
 pub struct HostProbe {
     /// bubblewrap's version.
@@ -22,7 +22,7 @@ pub struct HostProbe {
     pub limits: Result<Enforcement, JailError>,
 }
 
-/// Changes nothing, and leaves nothing behind.
+/// Leaves nothing behind.
 pub fn probe_host(cgroup: &CgroupChoice) -> HostProbe {
     let program = bwrap::find();
     let namespaces = match &program {
@@ -39,8 +39,8 @@ pub fn probe_host(cgroup: &CgroupChoice) -> HostProbe {
     }
 }
 
-/// Makes the namespaces of a jail, and in there those that Chromium makes for its own sandbox, around a program that does
-/// nothing. Some machines allow only the outer ones.
+/// Makes the namespaces of a jail, and inside them those of Chromium's own sandbox, around a program that does nothing.
+/// Some machines allow only the outer ones.
 pub(crate) fn try_namespaces(program: &Path) -> Result<(), JailError> {
     let chromium: [&OsStr; 7] = [
         program.as_os_str(),
@@ -64,7 +64,8 @@ pub(crate) fn try_namespaces(program: &Path) -> Result<(), JailError> {
     }
 }
 
-/// Runs a program that does nothing in the namespaces of a jail, behind `prefix`; what bubblewrap says if that fails.
+/// Runs a program that does nothing in the namespaces of a jail, behind `prefix`; returns bubblewrap's message on
+/// failure.
 fn run_isolated(program: &Path, prefix: &[&OsStr]) -> Result<Option<String>, JailError> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
         .map_err(JailError::system("making a pipe"))?;
@@ -90,7 +91,7 @@ fn run_isolated(program: &Path, prefix: &[&OsStr]) -> Result<Option<String>, Jai
     Ok((!status.success()).then(|| String::from_utf8_lossy(&stderr).trim().to_owned()))
 }
 
-/// The setting that most likely stands in the way, with the command that changes it.
+/// The setting that most likely prevents it, with the command that changes it.
 fn forbidden(stderr: &str, read: impl Fn(&str) -> Option<String>) -> JailError {
     const SETTINGS: [(&str, &str, &str); 3] = [
         ("kernel.apparmor_restrict_unprivileged_userns", "1", "0"),

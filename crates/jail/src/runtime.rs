@@ -1,10 +1,9 @@
-//! The interface of a runtime: whatever can run jails, on this machine or elsewhere.
+//! The interface of runtimes, which run jails on this machine or elsewhere.
 //!
-//! A [`RuntimeBackend`] is a configured runtime that is not started: it checks its host and starts a
-//! [`Runtime`]. A jail is named by its id and reached by its two Unix sockets; how it runs is the runtime's own business:
-//! no call takes or returns a process, a cgroup or a folder of the host. Reports list process ids where there are any. All
-//! calls block; callers with an event loop make them from a
-//! blocking thread.
+//! A [`RuntimeBackend`] is a configured runtime that is not started: it checks its host and starts a [`Runtime`]. A
+//! jail is named by its id and reached through its two Unix sockets. How it runs is internal: no call takes or returns
+//! a process, a cgroup or a folder of the host. Reports list process ids where there are any. All calls block; callers
+//! with an event loop use a blocking thread.
 
 use crate::{CpuWeight, Enforcement, InstanceId, JailError, JailId, JailStats, Limits};
 use error_code::ErrorCode;
@@ -36,33 +35,33 @@ pub trait Runtime: Send + Sync {
     /// [`set_cpu`](Runtime::set_cpu).
     fn start(&self, spec: &JailSpec) -> Result<(), JailError>;
 
-    /// `None` when there is no such jail.
+    /// `None` if there is no such jail.
     fn state(&self, jail: &JailId) -> Result<Option<JailState>, JailError>;
 
-    /// `None` when nothing counts, as with [`Enforcement::Weaker`].
+    /// `None` without statistics, as with [`Enforcement::Weaker`].
     fn stats(&self, jail: &JailId) -> Result<Option<JailStats>, JailError>;
 
-    /// The CPU time that the jail has used so far. `None` when nothing counts.
+    /// The CPU time that the jail has used. `None` without statistics.
     fn cpu_usage(&self, jail: &JailId) -> Result<Option<Duration>, JailError>;
 
     /// Limits the jail to a number of processors, such as 0.5; `None` lifts the limit. Unused time of a quarter of a
     /// second is carried over to the next. Each call hands out the time of a new quarter: call it to change something.
     fn set_cpu(&self, jail: &JailId, processors: Option<f64>) -> Result<(), JailError>;
 
-    /// Sets what the jail gets beside others when the machine is full. A new jail has [`CpuWeight::FULL`].
+    /// Sets the jail's weight against others on a busy machine. A new jail has [`CpuWeight::FULL`].
     fn set_cpu_weight(&self, jail: &JailId, weight: CpuWeight) -> Result<(), JailError>;
 
     /// The end of what the jail printed, as plain text. The jail wrote it: show it, never interpret it.
     fn log_tail(&self, jail: &JailId) -> Result<String, JailError>;
 
-    /// Ends a jail, prepared or started, and forgets its writable layer. Returns its last counts if it had any.
-    /// Destroying a jail that is gone succeeds.
+    /// Ends a jail, prepared or started, and discards its writable layer. Returns its last statistics if it had any.
+    /// Destroying a jail that has ended succeeds.
     fn destroy(&self, jail: &JailId) -> Result<Option<JailStats>, JailError>;
 
-    /// Clears what dead control planes left of this kind of runtime. Never touches a live one.
+    /// Removes the remains of dead control planes of this kind of runtime. Never touches a live one.
     fn reap(&self) -> Result<Reaped, JailError>;
 
-    /// Calls `notify` from another thread once the runtime is lost, which no jail survives. Drops it uncalled on
+    /// Calls `notify` from another thread when the runtime is lost, with all its jails. Drops it uncalled on
     /// [`shutdown`](Runtime::shutdown). Does not keep the runtime alive.
     fn on_lost(&self, notify: LossNotifier) -> Result<(), JailError>;
 
@@ -71,7 +70,7 @@ pub trait Runtime: Send + Sync {
     fn shutdown(&self) -> Result<(), JailError>;
 }
 
-/// What [`Runtime::on_lost`] calls, with the reason.
+/// The callback of [`Runtime::on_lost`], with the reason.
 pub type LossNotifier = Box<dyn FnOnce(&str) + Send>;
 
 /// A runtime that is configured and not started.
@@ -85,16 +84,16 @@ pub trait RuntimeBackend: Send + Sync {
     /// Lists the control planes of this user and their jails, dead ones included.
     fn list(&self) -> Result<Vec<InstanceReport>, JailError>;
 
-    /// Clears what dead control planes left. Never touches a live one, and starts nothing.
+    /// Removes the remains of dead control planes. Never touches a live one, and starts nothing.
     fn reap(&self) -> Result<Reaped, JailError>;
 }
 
-/// What the control plane needs to know of a running runtime.
+/// Properties of a running runtime.
 #[derive(Clone, Debug)]
 pub struct RuntimeInfo {
-    /// `native`, for instance.
+    /// Such as `native`.
     pub kind: &'static str,
-    /// Differs at every start, on every machine.
+    /// Unique for each start on each machine.
     pub instance: InstanceId,
     pub enforcement: Enforcement,
     /// Identity of the file tree that jails run from.
@@ -102,11 +101,11 @@ pub struct RuntimeInfo {
     /// The browser's program, as a path in the jail.
     pub browser_program: String,
     pub browser_version: String,
-    /// What was cleared of dead control planes before this runtime started.
+    /// What was removed of dead control planes before this runtime started.
     pub reaped: Reaped,
 }
 
-/// What a reaper cleared.
+/// What a reaper removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Reaped {
     pub instances: Vec<InstanceId>,
@@ -119,7 +118,7 @@ pub struct InstanceReport {
     pub id: InstanceId,
     /// Whether its control plane or keeper still holds the lock.
     pub alive: bool,
-    /// `None` when the record cannot be read.
+    /// `None` if the record cannot be read.
     pub control_plane_pid: Option<u32>,
     pub jails: Vec<JailReport>,
 }
@@ -127,7 +126,7 @@ pub struct InstanceReport {
 #[derive(Clone, Debug, Serialize)]
 pub struct JailReport {
     pub id: JailId,
-    /// Empty in the weaker mode, where nothing counts.
+    /// Empty in the weaker mode, which has no statistics.
     pub pids: Vec<u32>,
     pub memory_bytes: Option<u64>,
 }
@@ -136,20 +135,20 @@ pub struct JailReport {
 #[derive(Debug)]
 pub struct PreparedJail {
     pub id: JailId,
-    /// Non-blocking, as an event loop wants it.
+    /// Non-blocking, for an event loop.
     pub cdp: UnixListener,
-    /// Non-blocking, as an event loop wants it.
+    /// Non-blocking, for an event loop.
     pub egress: UnixListener,
 }
 
-/// What to run in a jail. The file tree is the runtime's own.
+/// The program of a jail. Its file tree is chosen by the runtime.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct JailSpec {
     pub id: JailId,
     pub limits: Limits,
     /// The program and its arguments, as paths in the jail.
     pub command: Vec<String>,
-    /// The whole environment. It shows in the host's process list: no secrets.
+    /// The whole environment. Process lists of the host show it, so it must not hold secrets.
     pub env: Vec<(String, String)>,
 }
 
@@ -157,20 +156,20 @@ pub struct JailSpec {
 #[serde(rename_all = "snake_case")]
 pub enum JailState {
     Running,
-    /// PID 1 is gone, and every other process with it.
+    /// PID 1 has ended, and every other process with it.
     Exited {
         code: Option<i32>,
         signal: Option<i32>,
     },
 }
 
-/// Findings of [`RuntimeBackend::doctor`], in the order to show them.
+/// Findings of [`RuntimeBackend::doctor`], in display order.
 #[derive(Debug)]
 pub struct RuntimeReport {
     pub findings: Vec<Finding>,
 }
 
-/// One thing that a runtime depends on.
+/// One requirement of a runtime.
 #[derive(Debug)]
 pub struct Finding {
     pub name: &'static str,
@@ -182,12 +181,12 @@ pub enum Outcome {
     Good {
         found: String,
     },
-    /// It works, and would work better after `fix`.
+    /// It works, and would work better with `fix`.
     Advice {
         found: String,
         fix: String,
     },
-    /// It works with less protection, because a setting says so.
+    /// It works with less protection because of a setting.
     Weaker {
         found: String,
         code: ErrorCode,

@@ -1,8 +1,8 @@
-//! The seccomp filter of a jail: what no program in it may ask of the kernel.
+//! The seccomp filter of a jail: system calls that no program in it may make.
 //!
-//! It refuses with EPERM and allows the rest, because Chromium puts its own, much stricter, filter on top
-//! in every process that runs a page. `unshare`, `clone`, `chroot`, `prctl` and the landlock calls must
-//! stay, or Chromium's sandbox cannot be built.
+//! Listed calls fail with EPERM and all others are allowed, because Chromium adds its own, much stricter filter in
+//! every process that runs a page. `unshare`, `clone`, `chroot`, `prctl` and the landlock calls must stay allowed for
+//! Chromium's sandbox.
 
 use crate::JailError;
 use libc::{c_int, c_long};
@@ -25,11 +25,11 @@ const REFUSED: &[c_long] = &[
     libc::SYS_pidfd_getfd,
     // Compares kernel objects of two processes: leaks addresses.
     libc::SYS_kcmp,
-    // Mounts, the old way.
+    // The old mount API.
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
-    // Mounts, the new way.
+    // The new mount API.
     libc::SYS_open_tree,
     libc::SYS_move_mount,
     libc::SYS_fsopen,
@@ -37,12 +37,12 @@ const REFUSED: &[c_long] = &[
     libc::SYS_fsmount,
     libc::SYS_fspick,
     libc::SYS_mount_setattr,
-    // Enters namespaces of others.
+    // Enters existing namespaces.
     libc::SYS_setns,
-    // Opens files by inode, past every mount and folder permission.
+    // Opens files by inode, past mounts and permissions of folders.
     libc::SYS_open_by_handle_at,
     libc::SYS_name_to_handle_at,
-    // Kernel keyrings do not know of namespaces.
+    // Kernel keyrings are not confined by namespaces.
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
@@ -72,13 +72,13 @@ const REFUSED: &[c_long] = &[
     libc::SYS_clock_adjtime,
     // Reads the kernel's log, with its addresses.
     libc::SYS_syslog,
-    // Hangs up the terminal of whoever started us.
+    // Hangs up the terminal of the process that started us.
     libc::SYS_vhangup,
     // Turns off address randomisation for what is executed next.
     libc::SYS_personality,
 ];
 
-/// Calls that only this processor has.
+/// Calls that exist on this processor only.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[c_long] = &[
     // Ports of devices.
@@ -93,17 +93,17 @@ const REFUSED_HERE: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[c_long] = &[];
 
-/// The only socket families a jail has a use for. Others, such as vsock, reach the host with no network.
+/// The socket families that a jail needs. Others, such as vsock, can reach the host without a network.
 const FAMILIES: &[c_int] = &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
 
-/// Chromium asks for interfaces and for devices. The others, netfilter and xfrm before all, are open to
-/// whoever makes a user and a network namespace, which a jail must allow.
+/// Chromium lists interfaces and devices. Other netlink protocols, netfilter and xfrm above all, are open to anyone who
+/// makes a user and a network namespace, which a jail must allow.
 const NETLINK: &[c_int] = &[libc::NETLINK_ROUTE, libc::NETLINK_KOBJECT_UEVENT];
 
 /// TCP and UDP, by number or by default: no raw, ping, UDP-Lite, SCTP, DCCP or MPTCP.
 const INET_KINDS: &[c_int] = &[libc::SOCK_STREAM, libc::SOCK_DGRAM];
 const INET_PROTOCOLS: &[c_int] = &[0, libc::IPPROTO_TCP, libc::IPPROTO_UDP];
-/// What may be or-ed into a socket's kind.
+/// Flags that may be added to a socket's type.
 const KIND_FLAGS: &[c_int] =
     &[0, libc::SOCK_CLOEXEC, libc::SOCK_NONBLOCK, libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK];
 
@@ -115,7 +115,7 @@ const REFUSED_OPTIONS: &[(c_int, &[c_int])] = &[
     (libc::SOL_IPV6, &[libc::IPV6_IPSEC_POLICY, libc::IPV6_XFRM_POLICY, 64, 65]),
 ];
 
-/// x32 calls carry this bit: the same kernel, by other numbers, past every rule above.
+/// The flag of x32 calls: the same kernel functions under other numbers, past every rule above.
 #[cfg(target_arch = "x86_64")]
 const X32_BIT: u32 = 0x4000_0000;
 
@@ -150,7 +150,7 @@ fn build() -> Result<BpfProgram, seccompiler::BackendError> {
     Ok(program)
 }
 
-/// `socket(family, kind, protocol)`: each rule is one way to ask for too much.
+/// `socket(family, kind, protocol)`: each rule refuses one kind of excess.
 fn refused_sockets() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     let kinds: Vec<c_int> =
         INET_KINDS.iter().flat_map(|kind| KIND_FLAGS.iter().map(move |flags| kind | flags)).collect();
@@ -181,12 +181,12 @@ fn refused_options() -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     pairs.map(rule).collect()
 }
 
-/// True when an argument is none of `values`.
+/// True if an argument differs from all of `values`.
 fn none_of(argument: u8, values: &[c_int]) -> Result<Vec<SeccompCondition>, seccompiler::BackendError> {
     values.iter().map(|&value| condition(argument, SeccompCmpOp::Ne, value)).collect()
 }
 
-/// The kernel looks at the lower half of such an argument only, and so does this.
+/// The kernel uses only the lower half of such an argument, and so does this comparison.
 fn condition(
     argument: u8,
     operator: SeccompCmpOp,
@@ -195,7 +195,7 @@ fn condition(
     SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value as u64)
 }
 
-/// Load the call's number; at or above `number`, refuse; else go on.
+/// Loads the call's number; refuses it at or above `number`; otherwise continues.
 #[cfg(target_arch = "x86_64")]
 fn refuse_from(number: u32, refuse: SeccompAction) -> [sock_filter; 3] {
     const LOAD_WORD: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS; the number is at offset 0

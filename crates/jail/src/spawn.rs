@@ -1,4 +1,4 @@
-//! Starting bubblewrap: the steps of a child between fork and exec.
+//! Starts bubblewrap: the steps of the child between fork and exec.
 
 use crate::JailError;
 use rustix::process::{
@@ -15,24 +15,24 @@ use std::process::{Child, Command, Stdio};
 /// the limit is exactly 1; with 0 it would still feed the jail's memory to that handler on the host.
 const CORE_LIMIT: u64 = 1;
 
-/// Signals that a keeper ignores; exec keeps that, so a child must undo it.
+/// Signals that a keeper ignores. exec keeps that, so a child must undo it.
 pub(crate) const KEEPER_IGNORES: [libc::c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 pub(crate) struct Launch {
     pub command: Command,
     /// `cgroup.procs` files, opened for writing.
     pub join: Vec<File>,
-    /// Descriptors that the program inherits and gets the numbers of.
+    /// Descriptors that the program inherits; their numbers are passed to it.
     pub pass: Vec<OwnedFd>,
     /// The user and group to become.
     pub user: Option<u32>,
     pub open_files: u64,
-    /// Processes that `user` may have, for lack of a cgroup that would count them.
+    /// Limit on the processes of `user`, if no cgroup counts them.
     pub processes: Option<u64>,
     pub output: OwnedFd,
 }
 
-/// Starts the program in its cgroups, with its limits, as its user, bound to die with this process.
+/// Starts the program in its cgroups, with its limits and its user. It dies with this process.
 pub(crate) fn launch(launch: Launch) -> Result<Child, JailError> {
     let Launch { mut command, join, pass, user, open_files, processes, output } = launch;
     let errors = output.try_clone().map_err(JailError::system("sharing the log pipe"))?;
@@ -40,7 +40,7 @@ pub(crate) fn launch(launch: Launch) -> Result<Child, JailError> {
 
     let parent = getpid();
     let between = move || -> io::Result<()> {
-        // Before anything else, so that no memory and no process goes uncounted.
+        // First, so that no memory and no process goes uncounted.
         for procs in &join {
             rustix::io::write(procs, b"0")?;
         }
@@ -58,12 +58,12 @@ pub(crate) fn launch(launch: Launch) -> Result<Child, JailError> {
             set_thread_res_gid(gid, gid, gid)?;
             set_thread_res_uid(uid, uid, uid)?;
         }
-        // After the change of user, which clears it; then the check for a parent that was faster to die.
+        // After the change of user, which clears it. Then checks whether the parent has died before.
         set_parent_process_death_signal(Some(Signal::KILL))?;
         if getppid() != Some(parent) {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        // Whatever else this process holds, or inherited from whoever started it, stays out of the jail.
+        // No other descriptor of this process, inherited or its own, may enter the jail.
         close_on_exec_from(FIRST_INHERITED)?;
         for fd in &pass {
             rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::empty())?;
@@ -78,7 +78,7 @@ pub(crate) fn launch(launch: Launch) -> Result<Child, JailError> {
     command.spawn().map_err(JailError::system("starting bubblewrap"))
 }
 
-/// Makes this process deaf to what a terminal or a service manager sends to the control plane.
+/// Ignores the signals that a terminal or a service manager sends to the control plane.
 pub(crate) fn ignore_signals() -> io::Result<()> {
     KEEPER_IGNORES.iter().try_for_each(|&signal| set_signal(signal, libc::SIG_IGN))
 }
@@ -86,7 +86,7 @@ pub(crate) fn ignore_signals() -> io::Result<()> {
 /// The first descriptor after the standard three.
 const FIRST_INHERITED: libc::c_uint = 3;
 
-/// Closes every descriptor but the standard three. For the first moments of a process, before it opens any.
+/// Closes every descriptor but the standard three. For the start of a process, before it opens any.
 pub(crate) fn close_inherited() -> io::Result<()> {
     // SAFETY: nothing in this process owns a descriptor from 3 up yet.
     #[allow(unsafe_code)]
@@ -103,7 +103,7 @@ fn close_on_exec_from(first: libc::c_uint) -> io::Result<()> {
     if marked == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// In a session of its own, so that a terminal's Ctrl-C does not reach the child.
+/// Starts a session of its own, so that Ctrl-C at a terminal does not reach the child.
 pub(crate) fn in_own_session(command: &mut Command) -> &mut Command {
     // SAFETY: setsid is a plain system call.
     #[allow(unsafe_code)]
@@ -124,7 +124,7 @@ fn set_signal(signal: libc::c_int, handler: libc::sighandler_t) -> io::Result<()
 }
 
 fn limit(resource: Resource, value: u64) -> io::Result<()> {
-    // Never above the hard limit there is: an ordinary user may only lower it.
+    // Never above the current hard limit, which an ordinary user may only lower.
     let value = rustix::process::getrlimit(resource).maximum.map_or(value, |most| value.min(most));
     Ok(setrlimit(resource, Rlimit { current: Some(value), maximum: Some(value) })?)
 }

@@ -1,4 +1,4 @@
-//! Waiting for other processes, never for ever.
+//! Waits for other processes, always with a time limit.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long a small tool of the host may take, on a slow disk. Then it is killed and counts as failed.
+/// Timeout of a small host program on a slow disk. Then it is killed and counts as failed.
 const TOOL_WAIT: Duration = Duration::from_secs(30);
 
-/// Waits until a descriptor is readable or hung up; `false` when the deadline came first.
+/// Waits until a descriptor is readable or closed; `false` at the deadline.
 pub(crate) fn wait_readable(fd: impl AsFd, deadline: Instant) -> io::Result<bool> {
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -33,7 +33,7 @@ pub(crate) fn pidfd(pid: u32) -> io::Result<OwnedFd> {
     Ok(pidfd_open(pid, PidfdFlags::empty())?)
 }
 
-/// Waits for a tool of the host to end.
+/// Waits for a host program to end.
 pub(crate) fn wait_for_tool(child: &mut Child) -> io::Result<ExitStatus> {
     if !wait_readable(pidfd(child.id())?, Instant::now() + TOOL_WAIT)? {
         child.kill()?;
@@ -43,7 +43,7 @@ pub(crate) fn wait_for_tool(child: &mut Child) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// A program of the host, by the absolute folders of `PATH`.
+/// Finds a program in the absolute folders of `PATH`.
 pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_else(|| OsString::from("/usr/local/bin:/usr/bin:/bin"));
     std::env::split_paths(&path)
@@ -52,15 +52,14 @@ pub(crate) fn find_program(name: &str) -> Option<PathBuf> {
         .find(|program| program.is_file())
 }
 
-/// What a tool of the host printed, and whether it succeeded.
+/// The output of a host program, and whether it succeeded.
 pub(crate) struct ToolOutput {
     pub success: bool,
     pub stdout: String,
     pub stderr: String,
 }
 
-/// Runs a tool of the host that prints little. One that fills a pipe (64 KiB) blocks, and is killed when its time
-/// is up.
+/// Runs a host program that prints little. One that fills the pipe (64 KiB) blocks, and is killed at its timeout.
 pub(crate) fn run_tool(command: &mut Command) -> io::Result<ToolOutput> {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let status = wait_for_tool(&mut child)?;

@@ -1,4 +1,4 @@
-//! The browser of a template starts in a real jail: its closure is whole, and no limit or filter is in its way.
+//! A template's browser starts in a real jail: no library is missing, and no limit or filter prevents it.
 #![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;

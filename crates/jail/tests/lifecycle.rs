@@ -1,4 +1,4 @@
-//! What is left of a jail when it, its keeper or its control plane ends: nothing.
+//! After the end of a jail, its keeper or its control plane, nothing is left.
 #![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Names of what is in a folder; none when it is gone.
+/// Names of the entries of a folder; none if it does not exist.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
@@ -95,7 +95,7 @@ fn shutting_down_leaves_nothing_and_may_be_asked_for_by_several() {
 
 #[test]
 fn killing_the_control_plane_leaves_nothing_however_it_is_killed() {
-    // A table of signals, and SIGKILL again and again: it is the one that matters.
+    // Several signals, SIGKILL most often, because it matters most.
     for signal in ["TERM", "INT", "KILL", "KILL", "KILL", "KILL", "KILL"] {
         let runtime = tempfile::tempdir().unwrap();
         let mut host = Host::start(runtime.path(), 3);
@@ -115,7 +115,7 @@ fn signals_that_a_terminal_sends_do_not_end_the_keeper() {
     for signal in ["INT", "TERM", "HUP"] {
         kill(host.keeper, signal);
     }
-    // It answers to nobody but us: an ignored signal is one that the kernel does not even queue.
+    // Only its own control plane can end it: the kernel does not even queue an ignored signal.
     let status = fs::read_to_string(format!("/proc/{}/status", host.keeper)).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
     let ignored = u64::from_str_radix(ignored, 16).unwrap();
@@ -128,7 +128,7 @@ fn signals_that_a_terminal_sends_do_not_end_the_keeper() {
         stat.rsplit(") ").next().unwrap().split(' ').nth(3).unwrap().to_owned()
     };
     assert_eq!(session(host.keeper), host.keeper.to_string(), "a session of its own");
-    // And none of them is passed on to what runs in a jail.
+    // Programs in the jail do not inherit the ignored signals.
     let status = fs::read_to_string(format!("/proc/{}/status", host.jails[0])).unwrap();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap().trim();
     assert_eq!(u64::from_str_radix(ignored, 16).unwrap() & 0x4003, 0);
@@ -186,7 +186,7 @@ fn the_reaper_clears_dead_instances_and_no_live_one() {
     let mut dead = Host::start(runtime.path(), 2);
     let mut live = Host::start(runtime.path(), 1);
     let processes = dead.processes();
-    // Stopped, the keeper cannot clear up when its control plane goes.
+    // A stopped keeper cannot remove anything when its control plane ends.
     kill(dead.keeper, "STOP");
     kill(dead.child.id(), "KILL");
     dead.child.wait().unwrap();
@@ -222,7 +222,7 @@ fn the_reaper_clears_dead_instances_and_no_live_one() {
 fn the_reaper_kills_what_is_still_in_a_dead_instances_cgroup() {
     let runtime = tempfile::tempdir().unwrap();
     let mut host = Host::start(runtime.path(), 1);
-    // A process that is in the jail's cgroup but does not die with the keeper.
+    // A process in the jail's cgroup that does not die with the keeper.
     let mut stray = std::process::Command::new("sleep").arg("1000").spawn().unwrap();
     for cgroup in cgroups_of(&host.instance) {
         fs::write(cgroup.join("jail-0/cgroup.procs"), stray.id().to_string()).unwrap();

@@ -1,4 +1,4 @@
-//! Jails of an ordinary user, and the errors where something is not allowed. Run by root, who delegates.
+//! Jails of an ordinary user, and the errors without permission. Root runs these tests and delegates.
 #![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
@@ -36,7 +36,7 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    /// The control plane in miniature, as the user.
+    /// The small control plane, as this user.
     fn command(&self) -> Command {
         let mut command = Command::new("setpriv");
         let (uid, gid) = (format!("--reuid={USER}"), format!("--regid={USER}"));
@@ -52,7 +52,7 @@ impl Place {
     }
 }
 
-/// A cgroup that belongs to the user, removed at the end.
+/// A cgroup that belongs to the user; removed at the end.
 struct Delegated {
     path: String,
     folders: Vec<PathBuf>,
@@ -86,7 +86,7 @@ impl Delegated {
         Delegated { path: format!("/{name}"), folders }
     }
 
-    /// Version 2 lets a user move processes only within what was delegated: they must start in there.
+    /// Version 2 lets a user move processes only within the delegated cgroup, so they must start there.
     fn enter(&self, command: &Command) -> Command {
         let procs =
             self.folders.iter().map(|folder| format!("echo $$ > {}/cgroup.procs; ", folder.display()));
@@ -161,7 +161,7 @@ fn the_weaker_mode_runs_without_delegation_and_leaves_nothing_either() {
     wait_until("no folder is left", || fs::read_dir(place.path("run")).unwrap().next().is_none());
 }
 
-/// The answers of `probe` and `run`, in an environment where something is wrong.
+/// The results of `probe` and `run` in an environment with a defect.
 fn ask(mut command: Command) -> String {
     let output = command.output().unwrap();
     String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap()
@@ -185,7 +185,7 @@ fn without_bubblewrap_the_error_says_how_to_install_it() {
 
 #[test]
 fn where_namespaces_are_forbidden_the_error_says_so() {
-    // One more user namespace is allowed, and the second `unshare` takes it.
+    // One more user namespace is allowed, and the second `unshare` uses it up.
     let script = "echo 1 > /proc/sys/user/max_user_namespaces && exec unshare --user --map-user=1000 \"$@\"";
     common::template();
     let store = common::store_dir();
@@ -202,7 +202,7 @@ fn where_namespaces_are_forbidden_the_error_says_so() {
 
 #[test]
 fn where_only_the_outer_namespaces_are_allowed_the_error_names_chromiums_sandbox() {
-    // The real bubblewrap, told to allow no further user namespaces inside.
+    // The real bubblewrap, with an option that allows no further user namespaces inside.
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
     let wrapper = folder.path().join("bwrap");

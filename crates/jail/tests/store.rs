@@ -1,4 +1,4 @@
-//! The folder of templates: who may write to it, what is reported, and what makes room.
+//! The store of templates: who may write to it, what is reported, and what is removed.
 #![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 const STRANGER: u32 = 61_235;
 
-/// A template with nothing in it, that many hours old.
+/// An empty template, this many hours old.
 fn put(store: &Path, name: &str, flavour: Flavour, hours: u64) {
     fs::create_dir_all(store.join(name).join("root")).unwrap();
     fs::set_permissions(store.join(name), Permissions::from_mode(0o755)).unwrap();
@@ -66,7 +66,7 @@ fn a_file_of_another_user_makes_a_template_an_altered_one() {
     let (_folder, store) = scratch();
     let template = store.newest(Flavour::Headless).unwrap();
     template.verify().unwrap();
-    // A new file, because the others are links to the shared template's.
+    // A new file, because the others are hard links to the shared template.
     let path = template.root().join("etc/passwd");
     let bytes = fs::read(&path).unwrap();
     fs::remove_file(&path).unwrap();
@@ -120,7 +120,7 @@ fn what_is_built_is_the_newest_even_if_it_was_there_before() {
     let (folder, store) = scratch();
     let there = store.newest(Flavour::Headless).unwrap().id().to_owned();
     let path = folder.path().join(&there).join("manifest.json");
-    // A copy: the shared template keeps its time.
+    // A copy, because the shared template keeps its time.
     let bytes = fs::read(&path).unwrap();
     fs::remove_file(&path).unwrap();
     fs::write(&path, bytes).unwrap();

@@ -1,4 +1,4 @@
-//! Templates built from this host's Chromium: what is in them, and that a change never goes unseen.
+//! Templates built from this host's Chromium: their contents, and the detection of changes.
 #![allow(clippy::unwrap_used, reason = "in tests, helpers included, a panic is the report")]
 
 mod common;
@@ -18,7 +18,7 @@ fn only(store: &Store) -> Template {
     list.remove(0)
 }
 
-/// Makes a file its own again, writable for the test.
+/// Replaces a hard link by a copy that the test may write.
 fn unlink(path: &Path) {
     let bytes = fs::read(path).unwrap();
     let mode = fs::metadata(path).unwrap().permissions();
@@ -107,7 +107,7 @@ fn every_kind_of_change_is_found() {
     }
 }
 
-/// Waits until a tree counts as settled, and has it recorded as verified.
+/// Waits until a tree is old enough to be recorded as verified.
 fn record_verified(template: &Template) -> PathBuf {
     let folder = template.root().parent().unwrap();
     let stamp = folder.with_file_name(format!(".{}.verified", template.id()));
@@ -126,13 +126,13 @@ fn a_verified_template_is_read_again_once_a_file_was_changed() {
     let path = template.root().join("etc/passwd");
     unlink(&path);
     let stamp = record_verified(&template);
-    // What was recorded is believed: this record is of other attributes, and the next check writes its own.
+    // A record of other attributes does not match, so the next check reads the files and writes its own.
     let recorded = fs::read_to_string(&stamp).unwrap();
     fs::write(&stamp, "other").unwrap();
     template.verify_if_changed().unwrap();
     assert_eq!(fs::read_to_string(&stamp).unwrap(), recorded);
 
-    // The same length and the same times; the change time gives it away.
+    // Same length and same times; the change time reveals it.
     let times = fs::metadata(&path).unwrap();
     let times =
         FileTimes::new().set_modified(times.modified().unwrap()).set_accessed(times.accessed().unwrap());
@@ -146,7 +146,7 @@ fn a_verified_template_is_read_again_once_a_file_was_changed() {
     let error = template.verify_if_changed().unwrap_err();
     assert_eq!(seen(error.code()), "template_altered", "{error}");
 
-    // A record that others may write does not count.
+    // A record that other users may write is ignored.
     bytes[0] ^= 1;
     file.write_all_at(&bytes, 0).unwrap();
     fs::remove_file(&stamp).unwrap();
@@ -165,7 +165,7 @@ fn a_changed_link_and_a_changed_manifest_are_found() {
     symlink("/stockade/chromium/chromium", template.root().join("bin/sh")).unwrap();
     assert_eq!(differences(&template), [Difference::Changed { path: "root/bin/sh".to_owned() }]);
 
-    // Whoever changes a file and the manifest with it, changes the name that the template should have.
+    // Changing a file together with the manifest changes the name that the template should have.
     let path = template.root().parent().unwrap().join("manifest.json");
     let text =
         fs::read_to_string(&path).unwrap().replace("\"/stockade/bridge\"", "\"/stockade/chromium/chromium\"");

@@ -1,4 +1,4 @@
-//! What can go wrong with credentials, their backends and grants. No message carries a value.
+//! Errors of credentials, their backends and grants. No message contains a secret.
 
 use error_code::ErrorCode;
 use std::borrow::Cow;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-/// A document that is not what it should be: which field, and why. Never the value.
+/// A defect of a document: the field and the reason. Never the value.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Malformed {
     pub field: String,
@@ -270,7 +270,7 @@ impl VaultError {
     }
 }
 
-/// What a database's error means to us: SQLite by number, PostgreSQL by class.
+/// Maps a database error: SQLite by number, PostgreSQL by class.
 fn store_code(error: &sqlx::Error) -> ErrorCode {
     match error {
         sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::Io(_) | sqlx::Error::Tls(_) => {

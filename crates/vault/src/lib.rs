@@ -1,4 +1,4 @@
-//! Credentials at rest and their backends; grants that release them.
+//! Stored credentials, their backends, and the grants that release them.
 //!
 //! [`Vault::open_for_grant`] opens a [`Credential`] for a [`ConsumedGrant`], and only [`Grants::consume`] makes one: an
 //! opening without a grant does not compile. Secrets are [`redact::Secret`]s.

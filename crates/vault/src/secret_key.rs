@@ -1,4 +1,4 @@
-//! Keys of 256 bits.
+//! 256-bit keys.
 
 use zeroize::Zeroizing;
 

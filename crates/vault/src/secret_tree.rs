@@ -1,14 +1,14 @@
-//! What a document holds, as a tree whose texts are wiped when it is dropped, and the reading of its fields.
+//! Documents as a tree whose strings are wiped when it is dropped, and readers for its fields.
 //!
-//! JSON and sops YAML both become this tree. It is read field by field, so that each error can name its place and
-//! none carries a value.
+//! JSON and sops YAML both become this tree. It is read field by field, so that each error names its field and none
+//! contains a value.
 
 use crate::error::Malformed;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use zeroize::Zeroizing;
 
-/// A document of more bytes than this is not read.
+/// The largest document, in bytes.
 pub(crate) const LARGEST_DOCUMENT: usize = 1024 * 1024;
 
 pub(crate) enum SecretNode {
@@ -52,7 +52,7 @@ impl SecretNode {
         }
     }
 
-    /// A text that is no secret.
+    /// A string that is not secret.
     pub(crate) fn plain(self, field: &str) -> Result<String, Malformed> {
         self.text(field).map(|text| text.as_str().to_owned())
     }
@@ -91,7 +91,7 @@ impl SecretNode {
     }
 }
 
-/// A map whose fields are taken one by one; what is left over at the end was not known.
+/// A map whose fields are taken one by one. Fields that are left at the end are unknown.
 pub(crate) struct SecretFields {
     path: String,
     map: Vec<(String, SecretNode)>,
@@ -124,12 +124,12 @@ impl SecretFields {
         self.take(name).map(|node| read(node, &path)).transpose()
     }
 
-    /// Every field with its name, in the order in which they stand.
+    /// Every field with its name, in document order.
     pub(crate) fn all(self) -> Vec<(String, SecretNode)> {
         self.map
     }
 
-    /// An error if a field was not taken: a misspelt `secret: false` must not be passed over.
+    /// Fails if a field was not taken: a misspelt `secret: false` must not be ignored.
     pub(crate) fn finish(self, known: &[&str]) -> Result<(), Malformed> {
         match self.map.first() {
             None => Ok(()),

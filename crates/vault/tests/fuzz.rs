@@ -1,5 +1,5 @@
-//! Readers of what others wrote are fed with broken versions of good files. Two seconds each in a test run;
-//! `make fuzz` gives them ten minutes.
+//! Feeds broken versions of good files to the readers of foreign formats. Two seconds each in a test run; ten minutes
+//! with `make fuzz`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -24,7 +24,7 @@ a.test\tFALSE\t/x\tFALSE\t0\tm\t\n";
 const EXTENSION: &str = r#"[{"domain":".a.test","expirationDate":1900000000.25,"hostOnly":false,"httpOnly":false,
 "name":"n","path":"/","sameSite":"no_restriction","secure":true,"session":false,"value":"v"}]"#;
 
-/// Pieces that readers stumble over.
+/// Fragments that readers often handle wrongly.
 const PIECES: &[&str] = &[
     "\"",
     "\\",
@@ -78,10 +78,10 @@ const PIECES: &[&str] = &[
     "=",
 ];
 
-/// A small generator: the same inputs in every run of the same length.
-struct Dice(u64);
+/// A small generator: runs of the same length have the same inputs.
+struct SeededRandom(u64);
 
-impl Dice {
+impl SeededRandom {
     fn roll(&mut self, sides: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -90,7 +90,7 @@ impl Dice {
     }
 }
 
-fn broken(seeds: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
+fn broken(seeds: &[Vec<u8>], dice: &mut SeededRandom) -> Vec<u8> {
     let mut text = seeds[dice.roll(seeds.len())].clone();
     for _ in 0..=dice.roll(4) {
         let at = dice.roll(text.len() + 1);
@@ -123,7 +123,7 @@ fn broken(seeds: &[Vec<u8>], dice: &mut Dice) -> Vec<u8> {
 fn feed(what: &str, seeds: Vec<Vec<u8>>, mut read: impl FnMut(&[u8]) -> bool) {
     let seconds = std::env::var("STOCKADE_FUZZ_SECONDS").map_or(2, |text| text.parse().unwrap());
     let end = Instant::now() + Duration::from_secs(seconds);
-    let mut dice = Dice(0x5eed_0f57_0c4a_de01);
+    let mut dice = SeededRandom(0x5eed_0f57_0c4a_de01);
     for seed in &seeds {
         assert!(read(seed), "{what}: a seed is not read: {}", String::from_utf8_lossy(seed));
     }
@@ -145,7 +145,7 @@ fn no_credential_makes_its_reader_panic() {
     let second = r#"{"domain":"a.test","basic":{"username":"u","password":"p"},"totp":"otpauth://totp/x?secret=GEZDGNBVGY3TQOJQ"}"#;
     feed("credentials", vec![full_document("a.test").into(), second.into()], |text| {
         let Ok(credential) = Credential::from_json(text) else { return false };
-        // What was read can be written and read again, and used.
+        // Whatever was read can be written, read again and used.
         let written = credential.to_json();
         assert!(Credential::from_json(written.as_bytes()).is_ok_and(|again| *again.to_json() == *written));
         if let Some(totp) = &credential.totp {

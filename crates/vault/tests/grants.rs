@@ -1,4 +1,4 @@
-//! Grants on SQLite and PostgreSQL: consumed once, refused for good reasons, revoked at once, collected.
+//! Grants on SQLite and PostgreSQL: single use, refusals, revocation, deletion.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -13,17 +13,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use vault::{Database, GrantRequest, GrantedHost, Grants, Host, Issuer};
 
-/// Grants in a database of either kind; what has to live as long is beside them.
-struct Room {
+/// Grants in a database of either kind, with the values that must live as long.
+struct GrantFixture {
     grants: Grants,
     database: Database,
     _folder: tempfile::TempDir,
     _postgres: Option<Postgres>,
 }
 
-fn rooms() -> [Room; 2] {
+fn fixtures() -> [GrantFixture; 2] {
     let folder = || tempfile::tempdir().unwrap();
-    let room = |database: Database, folder, postgres| Room {
+    let fixture = |database: Database, folder, postgres| GrantFixture {
         grants: Grants::new(database.clone()),
         database,
         _folder: folder,
@@ -32,7 +32,7 @@ fn rooms() -> [Room; 2] {
     let (first, postgres) = (folder(), Postgres::start());
     let sqlite = Database::sqlite(&first.path().join("vault.db")).unwrap();
     let server = Database::postgres(&postgres.url).unwrap();
-    [room(sqlite, first, None), room(server, folder(), Some(postgres))]
+    [fixture(sqlite, first, None), fixture(server, folder(), Some(postgres))]
 }
 
 fn hosts(names: &[&str]) -> Vec<Host> {
@@ -41,8 +41,8 @@ fn hosts(names: &[&str]) -> Vec<Host> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_hundred_openings_that_race_for_a_single_use_one_wins() {
-    for room in rooms() {
-        let (first, second) = (Arc::new(room.grants), Arc::new(Grants::new(room.database.clone())));
+    for fixture in fixtures() {
+        let (first, second) = (Arc::new(fixture.grants), Arc::new(Grants::new(fixture.database.clone())));
         for _ in 0..3 {
             let now = Timestamp::now();
             let (token, grant) =
@@ -72,8 +72,8 @@ async fn of_a_hundred_openings_that_race_for_a_single_use_one_wins() {
 
 #[tokio::test]
 async fn a_grant_is_refused_to_others_elsewhere_too_late_and_twice() {
-    for room in rooms() {
-        let (grants, now) = (&room.grants, Timestamp::now());
+    for fixture in fixtures() {
+        let (grants, now) = (&fixture.grants, Timestamp::now());
         let mut asked = request("default", &["github.com", "site:shop.test"], Issuer::Operator);
         asked.lifetime = Some(Duration::from_secs(60));
         let (token, grant) = grants.issue(asked, now).await.unwrap();
@@ -93,7 +93,7 @@ async fn a_grant_is_refused_to_others_elsewhere_too_late_and_twice() {
             let used = grants.consume(token, &tenant(of), &hosts(&names), at).await;
             assert_eq!(code(used), wanted, "{of} {names:?}");
         }
-        // None of that used it up.
+        // None of these refusals consumed it.
         let wanted = hosts(&["github.com", "shop.test", "pay.shop.test"]);
         let consumed = grants.consume(token, &tenant("default"), &wanted, later(59)).await.unwrap();
         assert_eq!((consumed.jti(), consumed.tenant().as_str()), (grant.jti.as_str(), "default"));
@@ -109,8 +109,8 @@ async fn a_grant_is_refused_to_others_elsewhere_too_late_and_twice() {
 
 #[tokio::test]
 async fn a_revocation_counts_at_once_for_new_uses_and_for_one_under_way() {
-    for room in rooms() {
-        let (grants, now) = (&room.grants, Timestamp::now());
+    for fixture in fixtures() {
+        let (grants, now) = (&fixture.grants, Timestamp::now());
         let mut asked = request("default", &["github.com"], Issuer::Operator);
         asked.single_use = false;
         let (token, grant) = grants.issue(asked, now).await.unwrap();
@@ -124,7 +124,7 @@ async fn a_revocation_counts_at_once_for_new_uses_and_for_one_under_way() {
         assert_eq!((revoked.uses, revoked.revoked_at.is_some()), (2, true));
         assert_eq!(code(use_it().await), "grant_revoked");
         assert_eq!(code(grants.confirm(&under_way, now).await), "grant_revoked");
-        // A second word changes nothing about when it was.
+        // A second revocation does not change the time of the first.
         let later = now + SignedDuration::from_secs(5);
         assert_eq!(
             grants.revoke(&tenant("default"), &grant.jti, later).await.unwrap().revoked_at,
@@ -135,8 +135,8 @@ async fn a_revocation_counts_at_once_for_new_uses_and_for_one_under_way() {
 
 #[tokio::test]
 async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost() {
-    for room in rooms() {
-        let (grants, now) = (&room.grants, Timestamp::now());
+    for fixture in fixtures() {
+        let (grants, now) = (&fixture.grants, Timestamp::now());
         let wanted = hosts(&["github.com"]);
         let of = tenant("default");
         for single_use in [true, false] {
@@ -154,7 +154,7 @@ async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost(
             let first = use_it().await.unwrap();
             assert_eq!(state().await, (1, true));
             if !single_use {
-                // Another opening uses it too: that one's use is not the first one's to take away.
+                // Another opening uses it too; the first one may not give that use back.
                 use_it().await.unwrap();
                 grants.restore(first).await.unwrap();
                 assert_eq!(state().await, (2, true));
@@ -164,7 +164,7 @@ async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost(
             assert!(!grants.is_revoked(&grant.jti).await.unwrap());
             grants.revoke(&of, &grant.jti, now).await.unwrap();
             assert!(grants.is_revoked(&grant.jti).await.unwrap());
-            // What was given back is no way around a revocation.
+            // Giving a use back does not undo a revocation.
             grants.restore(first).await.unwrap();
             assert_eq!(code(use_it().await), "grant_revoked");
         }
@@ -174,10 +174,10 @@ async fn a_use_that_came_to_nothing_is_given_back_once_and_to_nobody_elses_cost(
 
 #[tokio::test]
 async fn a_grant_is_found_by_the_start_of_its_id_if_no_other_begins_alike() {
-    for room in rooms() {
-        let (grants, now) = (&room.grants, Timestamp::now());
+    for fixture in fixtures() {
+        let (grants, now) = (&fixture.grants, Timestamp::now());
         let of = tenant("default");
-        // Until two begin alike, which is after some three hundred.
+        // Until two ids share a prefix, which takes some three hundred.
         let mut made = BTreeMap::new();
         let pair = loop {
             let asked = request("default", &["github.com"], Issuer::Operator);
@@ -202,8 +202,8 @@ async fn a_grant_is_found_by_the_start_of_its_id_if_no_other_begins_alike() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn openings_that_race_and_give_back_never_have_a_single_use_twice_at_a_time() {
-    for room in rooms() {
-        let grants = Arc::new(room.grants);
+    for fixture in fixtures() {
+        let grants = Arc::new(fixture.grants);
         let now = Timestamp::now();
         let (token, grant) =
             grants.issue(request("default", &["github.com"], Issuer::Operator), now).await.unwrap();
@@ -237,8 +237,8 @@ async fn openings_that_race_and_give_back_never_have_a_single_use_twice_at_a_tim
 
 #[tokio::test]
 async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
-    for room in rooms() {
-        let (grants, now) = (&room.grants, Timestamp::now());
+    for fixture in fixtures() {
+        let (grants, now) = (&fixture.grants, Timestamp::now());
         let issue = async |of: &str| {
             let (_, grant) = grants.issue(request(of, &["github.com"], Issuer::Operator), now).await.unwrap();
             grant.expires_at.duration_since(grant.issued_at).as_secs()
@@ -264,7 +264,7 @@ async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
         assert_eq!(grants.list(&tenant("default"), 10).await.unwrap().len(), 2);
         assert!(grants.list(&tenant("quick"), 10).await.unwrap().is_empty());
 
-        let short = Grants::new(room.database.clone()).default_lifetime(Duration::from_secs(7));
+        let short = Grants::new(fixture.database.clone()).default_lifetime(Duration::from_secs(7));
         for (of, seconds) in [("default", 7), ("quick", 30)] {
             let (_, grant) = short.issue(request(of, &["github.com"], Issuer::Operator), now).await.unwrap();
             assert_eq!(grant.expires_at.duration_since(grant.issued_at).as_secs(), seconds, "{of}");
@@ -274,17 +274,17 @@ async fn lifetimes_are_a_tenants_own_and_old_grants_are_collected() {
 
 #[tokio::test]
 async fn a_grant_keeps_its_access() {
-    for room in rooms() {
+    for fixture in fixtures() {
         let now = Timestamp::now();
         for access in Access::ALL {
             let wanted = GrantRequest { access, ..request("default", &["a.test"], Issuer::Operator) };
-            let (token, grant) = room.grants.issue(wanted, now).await.unwrap();
+            let (token, grant) = fixture.grants.issue(wanted, now).await.unwrap();
             assert_eq!(grant.access, access);
             let consumed =
-                room.grants.consume(token.expose_secret(), &tenant("default"), &[], now).await.unwrap();
+                fixture.grants.consume(token.expose_secret(), &tenant("default"), &[], now).await.unwrap();
             assert_eq!(consumed.access(), access);
         }
-        let listed = room.grants.list(&tenant("default"), 10).await.unwrap();
+        let listed = fixture.grants.list(&tenant("default"), 10).await.unwrap();
         for access in Access::ALL {
             assert_eq!(listed.iter().filter(|grant| grant.access == access).count(), 1, "{access:?}");
         }

@@ -1,4 +1,4 @@
-//! A real OpenBao: every way to log in, renewal, namespaces, wrapping, TLS, and what it says when it will not.
+//! The `vault` backend against a real OpenBao: every login method, renewal, namespaces, wrapping, TLS and failures.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -18,20 +18,20 @@ path "secrets/data/browser/*" { capabilities = ["read"] }
 path "secrets/metadata/browser/*" { capabilities = ["list"] }
 path "secrets/metadata/browser" { capabilities = ["list"] }"#;
 
-struct Room {
+struct KvFixture {
     bao: Bao,
     consumed: ConsumedGrant,
     document: String,
 }
 
 /// A server with one credential and a policy that reads it.
-async fn room() -> Room {
+async fn fixture() -> KvFixture {
     let bao = Bao::start();
     let document = full_document("github.com");
     bao.put("browser/github.com", &document);
     bao.policy("reader", READ);
     let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
-    Room { bao, consumed, document }
+    KvFixture { bao, consumed, document }
 }
 
 fn settings(address: &str, auth: KvAuth) -> KvSettings {
@@ -53,7 +53,7 @@ fn plain(text: &str) -> KvSecret {
     KvSecret::Plain(Secret::new(text.to_owned()))
 }
 
-impl Room {
+impl KvFixture {
     fn vault(&self, auth: KvAuth) -> Vault {
         vault(settings(&self.bao.address, auth))
     }
@@ -66,13 +66,13 @@ impl Room {
         code(vault.open_for_grant(&self.consumed, &id("github.com")).await)
     }
 
-    /// A token of the reader's with this much time.
+    /// A token of the reader's policy with this time to live.
     fn token(&self, arguments: &[&str]) -> String {
         let made = self.bao.json(&[&["token", "create", "-policy=reader"], arguments].concat());
         made["auth"]["client_token"].as_str().unwrap().to_owned()
     }
 
-    /// How many tokens the server knows.
+    /// The number of tokens that the server knows.
     fn tokens(&self) -> usize {
         let accessors = self.bao.cli(&["list", "-format=json", "auth/token/accessors"]);
         serde_json::from_str::<Vec<String>>(&accessors).unwrap().len()
@@ -87,7 +87,7 @@ impl Room {
     }
 }
 
-/// Waits for something that is bound to come, and lets renewals run meanwhile.
+/// Waits for a condition that must become true, and lets renewals run meanwhile.
 async fn until(what: &str, is_so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_so() {
@@ -98,87 +98,87 @@ async fn until(what: &str, is_so: impl Fn() -> bool) {
 
 #[tokio::test]
 async fn a_token_is_renewed_while_nobody_asks_and_refused_once_it_is_revoked() {
-    let room = room().await;
-    let token = room.token(&["-period=3s"]);
-    let vault = room.vault(KvAuth::Token(plain(&token)));
-    room.opens(&vault).await;
+    let fixture = fixture().await;
+    let token = fixture.token(&["-period=3s"]);
+    let vault = fixture.vault(KvAuth::Token(plain(&token)));
+    fixture.opens(&vault).await;
     assert_eq!(vault.list(&tenant("default")).await.unwrap().len(), 1);
-    // Two renewals come later than the end of the token's first life.
+    // Two renewals happen later than the end of the token's first lease.
     let expires = || {
-        let found = room.bao.cli(&["token", "lookup", "-format=json", &token]);
+        let found = fixture.bao.cli(&["token", "lookup", "-format=json", &token]);
         serde_json::from_str::<serde_json::Value>(&found).unwrap()["data"]["expire_time"].clone()
     };
     for _ in 0..2 {
         let before = expires();
         until("the token is renewed", || expires() != before).await;
     }
-    room.opens(&vault).await;
+    fixture.opens(&vault).await;
 
-    room.bao.cli(&["token", "revoke", &token]);
-    assert_eq!(room.code(&vault).await, "vault_login_failed");
+    fixture.bao.cli(&["token", "revoke", &token]);
+    assert_eq!(fixture.code(&vault).await, "vault_login_failed");
 }
 
 #[tokio::test]
 async fn a_token_file_is_read_again_when_its_token_is_gone() {
-    let room = room().await;
-    let file = room.bao.folder.path().join("token");
-    let first = room.token(&[]);
+    let fixture = fixture().await;
+    let file = fixture.bao.folder.path().join("token");
+    let first = fixture.token(&[]);
     std::fs::write(&file, format!("{first}\n")).unwrap();
-    let vault = room.vault(KvAuth::Token(KvSecret::File(file.clone())));
-    room.opens(&vault).await;
-    room.bao.cli(&["token", "revoke", &first]);
-    std::fs::write(&file, room.token(&[])).unwrap();
-    room.opens(&vault).await;
+    let vault = fixture.vault(KvAuth::Token(KvSecret::File(file.clone())));
+    fixture.opens(&vault).await;
+    fixture.bao.cli(&["token", "revoke", &first]);
+    std::fs::write(&file, fixture.token(&[])).unwrap();
+    fixture.opens(&vault).await;
     std::fs::remove_file(&file).unwrap();
-    room.opens(&vault).await;
+    fixture.opens(&vault).await;
 }
 
 #[tokio::test]
 async fn an_app_role_logs_in_again_when_its_token_may_not_live_longer() {
-    let room = room().await;
-    let role_id = room.app_role(&["token_ttl=2s", "token_max_ttl=3s"]);
-    let made = room.bao.json(&["write", "-f", "auth/approle/role/stockade/secret-id"]);
+    let fixture = fixture().await;
+    let role_id = fixture.app_role(&["token_ttl=2s", "token_max_ttl=3s"]);
+    let made = fixture.bao.json(&["write", "-f", "auth/approle/role/stockade/secret-id"]);
     let secret_id = made["data"]["secret_id"].as_str().unwrap();
     let auth = |secret_id: &str| KvAuth::AppRole {
         mount: "approle".to_owned(),
         role_id: role_id.clone(),
         secret_id: plain(secret_id),
     };
-    let vault = room.vault(auth(secret_id));
-    let before = room.tokens();
-    room.opens(&vault).await;
-    until("the token is gone", || room.tokens() == before).await;
-    room.opens(&vault).await;
+    let vault = fixture.vault(auth(secret_id));
+    let before = fixture.tokens();
+    fixture.opens(&vault).await;
+    until("the token is gone", || fixture.tokens() == before).await;
+    fixture.opens(&vault).await;
 
-    let wrong = room.vault(auth("wrong"));
-    assert_eq!(room.code(&wrong).await, "vault_login_failed");
+    let wrong = fixture.vault(auth("wrong"));
+    assert_eq!(fixture.code(&wrong).await, "vault_login_failed");
 }
 
 #[tokio::test]
 async fn what_is_wrapped_is_unwrapped_once_and_a_second_time_is_an_alarm() {
-    let room = room().await;
-    let role_id = room.app_role(&["token_ttl=2s", "token_max_ttl=2s"]);
-    let made = room.bao.json(&["write", "-f", "-wrap-ttl=60s", "auth/approle/role/stockade/secret-id"]);
+    let fixture = fixture().await;
+    let role_id = fixture.app_role(&["token_ttl=2s", "token_max_ttl=2s"]);
+    let made = fixture.bao.json(&["write", "-f", "-wrap-ttl=60s", "auth/approle/role/stockade/secret-id"]);
     let wrapping = made["wrap_info"]["token"].as_str().unwrap().to_owned();
     let auth = || KvAuth::AppRole {
         mount: "approle".to_owned(),
         role_id: role_id.clone(),
         secret_id: KvSecret::Wrapped(Secret::new(wrapping.clone())),
     };
-    let vault = room.vault(auth());
-    let before = room.tokens() - 1;
-    room.opens(&vault).await;
-    // A new login needs what was unwrapped, and not the wrapping again.
-    until("the token is gone", || room.tokens() == before).await;
-    room.opens(&vault).await;
-    assert_eq!(room.code(&room.vault(auth())).await, "vault_wrapping_spent");
+    let vault = fixture.vault(auth());
+    let before = fixture.tokens() - 1;
+    fixture.opens(&vault).await;
+    // A new login uses the unwrapped secret and does not unwrap again.
+    until("the token is gone", || fixture.tokens() == before).await;
+    fixture.opens(&vault).await;
+    assert_eq!(fixture.code(&fixture.vault(auth())).await, "vault_wrapping_spent");
 
-    let made = room.bao.json(&["token", "create", "-policy=reader", "-wrap-ttl=60s"]);
+    let made = fixture.bao.json(&["token", "create", "-policy=reader", "-wrap-ttl=60s"]);
     let wrapping = made["wrap_info"]["token"].as_str().unwrap();
-    room.opens(&room.vault(KvAuth::Token(KvSecret::Wrapped(Secret::new(wrapping.to_owned()))))).await;
+    fixture.opens(&fixture.vault(KvAuth::Token(KvSecret::Wrapped(Secret::new(wrapping.to_owned()))))).await;
 }
 
-/// The one call of a Kubernetes server's that OpenBao makes: whose token is this?
+/// The only call of OpenBao to a Kubernetes server: a token review.
 fn token_reviews() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -212,7 +212,7 @@ fn token_reviews() -> String {
     address
 }
 
-/// A service account's token; its signature is the token review's business.
+/// A service account's token. Only the token review looks at its signature.
 fn jwt(account: &str) -> String {
     use base64::Engine;
     let encode = |text: &str| base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(text);
@@ -222,7 +222,7 @@ fn jwt(account: &str) -> String {
     format!("{}.{}.{}", encode(r#"{"alg":"RS256","typ":"JWT"}"#), encode(&claims), encode("signature"))
 }
 
-/// OpenBao wants one, even where the server speaks plain HTTP.
+/// OpenBao requires a certificate even where the server speaks plain HTTP.
 fn authority(folder: &Path) -> PathBuf {
     let file = folder.join("kubernetes-ca.pem");
     let made = Command::new("openssl")
@@ -247,80 +247,80 @@ fn authority(folder: &Path) -> PathBuf {
 
 #[tokio::test]
 async fn a_pod_logs_in_by_its_service_account() {
-    let room = room().await;
-    room.bao.cli(&["auth", "enable", "kubernetes"]);
+    let fixture = fixture().await;
+    fixture.bao.cli(&["auth", "enable", "kubernetes"]);
     let reviews = format!("kubernetes_host={}", token_reviews());
-    let authority = format!("kubernetes_ca_cert=@{}", authority(room.bao.folder.path()).display());
+    let authority = format!("kubernetes_ca_cert=@{}", authority(fixture.bao.folder.path()).display());
     let reviewer = ["disable_local_ca_jwt=true", "token_reviewer_jwt=x"];
-    room.bao.cli(&[&["write", "auth/kubernetes/config", &reviews, &authority], &reviewer[..]].concat());
-    room.bao.cli(&[
+    fixture.bao.cli(&[&["write", "auth/kubernetes/config", &reviews, &authority], &reviewer[..]].concat());
+    fixture.bao.cli(&[
         "write",
         "auth/kubernetes/role/stockade",
         "bound_service_account_names=stockade",
         "bound_service_account_namespaces=web",
         "token_policies=reader",
     ]);
-    let file: PathBuf = room.bao.folder.path().join("sa-token");
+    let file: PathBuf = fixture.bao.folder.path().join("sa-token");
     let auth = || KvAuth::Kubernetes {
         mount: "kubernetes".to_owned(),
         role: "stockade".to_owned(),
         token_file: file.clone(),
     };
-    let vault = room.vault(auth());
-    assert_eq!(room.code(&vault).await, "vault_login_failed", "there is no token file yet");
+    let vault = fixture.vault(auth());
+    assert_eq!(fixture.code(&vault).await, "vault_login_failed", "there is no token file yet");
     std::fs::write(&file, jwt("intruder")).unwrap();
-    assert_eq!(room.code(&vault).await, "vault_login_failed");
+    assert_eq!(fixture.code(&vault).await, "vault_login_failed");
     std::fs::write(&file, jwt("stockade")).unwrap();
-    room.opens(&vault).await;
+    fixture.opens(&vault).await;
 }
 
 #[tokio::test]
 async fn a_namespace_is_a_vault_of_its_own() {
-    let room = room().await;
-    room.bao.cli(&["namespace", "create", "team"]);
-    room.bao.cli(&["secrets", "enable", "-namespace=team", "-path=secrets", "-version=2", "kv"]);
+    let fixture = fixture().await;
+    fixture.bao.cli(&["namespace", "create", "team"]);
+    fixture.bao.cli(&["secrets", "enable", "-namespace=team", "-path=secrets", "-version=2", "kv"]);
     let other = full_document("github.com").replace("ghp_0123456789", "of-the-team");
     let put = ["kv", "put", "-namespace=team", "-mount=secrets", "browser/github.com", "-"];
-    room.bao.try_cli(&put, Some(&other)).unwrap();
-    let mut settings = settings(&room.bao.address, KvAuth::Token(plain(&room.bao.root_token)));
+    fixture.bao.try_cli(&put, Some(&other)).unwrap();
+    let mut settings = settings(&fixture.bao.address, KvAuth::Token(plain(&fixture.bao.root_token)));
     settings.namespace = Some("team".to_owned());
-    let found = vault(settings).open_for_grant(&room.consumed, &id("github.com")).await.unwrap();
+    let found = vault(settings).open_for_grant(&fixture.consumed, &id("github.com")).await.unwrap();
     assert_same(&found, &other);
-    room.opens(&room.vault(KvAuth::Token(plain(&room.bao.root_token)))).await;
+    fixture.opens(&fixture.vault(KvAuth::Token(plain(&fixture.bao.root_token)))).await;
 }
 
 #[tokio::test]
 async fn a_vault_that_is_sealed_refuses_or_is_no_kv_mount_says_so() {
-    let room = room().await;
-    let root = || KvAuth::Token(plain(&room.bao.root_token));
-    room.bao.policy("nothing", r#"path "secrets/data/elsewhere/*" { capabilities = ["read"] }"#);
-    let made = room.bao.json(&["token", "create", "-policy=nothing"]);
+    let fixture = fixture().await;
+    let root = || KvAuth::Token(plain(&fixture.bao.root_token));
+    fixture.bao.policy("nothing", r#"path "secrets/data/elsewhere/*" { capabilities = ["read"] }"#);
+    let made = fixture.bao.json(&["token", "create", "-policy=nothing"]);
     let token = made["auth"]["client_token"].as_str().unwrap();
-    assert_eq!(room.code(&room.vault(KvAuth::Token(plain(token)))).await, "vault_denied");
+    assert_eq!(fixture.code(&fixture.vault(KvAuth::Token(plain(token)))).await, "vault_denied");
 
-    let mut elsewhere = settings(&room.bao.address, root());
+    let mut elsewhere = settings(&fixture.bao.address, root());
     elsewhere.path = "nowhere/browser".to_owned();
-    let error = fault(vault(elsewhere).open_for_grant(&room.consumed, &id("github.com")).await);
+    let error = fault(vault(elsewhere).open_for_grant(&fixture.consumed, &id("github.com")).await);
     assert!(error.to_string().contains("no handler for route"), "{error}");
     assert_eq!(code::<()>(Err(error)), "vault_answer");
 
-    // A secret whose last version was deleted is not there.
-    let vault = room.vault(root());
-    room.bao.put("browser/deleted", &room.document);
-    room.bao.cli(&["kv", "delete", "-mount=secrets", "browser/deleted"]);
-    assert_eq!(code(vault.open_for_grant(&room.consumed, &id("deleted")).await), "unknown_credential");
+    // A secret whose last version was deleted does not exist.
+    let vault = fixture.vault(root());
+    fixture.bao.put("browser/deleted", &fixture.document);
+    fixture.bao.cli(&["kv", "delete", "-mount=secrets", "browser/deleted"]);
+    assert_eq!(code(vault.open_for_grant(&fixture.consumed, &id("deleted")).await), "unknown_credential");
 
-    room.opens(&vault).await;
-    room.bao.seal();
-    assert_eq!(room.code(&vault).await, "vault_sealed");
-    room.bao.unseal();
-    room.opens(&vault).await;
+    fixture.opens(&vault).await;
+    fixture.bao.seal();
+    assert_eq!(fixture.code(&vault).await, "vault_sealed");
+    fixture.bao.unseal();
+    fixture.opens(&vault).await;
 }
 
 #[tokio::test]
 async fn the_path_without_a_tenant_in_it_is_tenant_defaults_alone() {
-    let room = room().await;
-    let vault = room.vault(KvAuth::Token(plain(&room.bao.root_token)));
+    let fixture = fixture().await;
+    let vault = fixture.vault(KvAuth::Token(plain(&fixture.bao.root_token)));
     let other = TestGrants::new().consume_new("other", &["github.com"], Issuer::Operator).await;
     assert_eq!(code(vault.open_for_grant(&other, &id("github.com")).await), "unknown_credential");
     assert!(vault.list(&tenant("other")).await.unwrap().is_empty());

@@ -1,6 +1,6 @@
 //! The integration tests of credentials and grants, with real backends.
 //!
-//! They are one program: it links once, and a test that waits lets another run.
+//! They are one program: it links once, and tests run while others wait.
 #![allow(clippy::duplicate_mod, reason = "each file has its helpers with it")]
 
 #[path = "fuzz.rs"]

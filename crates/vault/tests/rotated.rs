@@ -1,9 +1,9 @@
-//! Cookies that a site rotated, on SQLite and PostgreSQL: kept apart, in no credential before an operator's word.
+//! Rotated cookies on SQLite and PostgreSQL: kept apart from credentials until an operator accepts them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
 
-use common::room::{Room, put};
+use common::store_fixture::{StoreFixture, put};
 use common::{CANARY, TestGrants, code, full_document, host, id, tenant};
 use jiff::{SignedDuration, Timestamp};
 use std::sync::Arc;
@@ -32,15 +32,15 @@ async fn keep(store: &Store, of: &str, name: &str, at: Timestamp) {
     store.keep_rotated(&tenant(of), &id(name), &domain, new_session("github.com"), at).await.unwrap();
 }
 
-fn table(room: &Room) -> Store {
-    room.open(MasterKeySource::File(room.key()))
+fn table(fixture: &StoreFixture) -> Store {
+    fixture.open(MasterKeySource::File(fixture.key()))
 }
 
 #[tokio::test]
 async fn what_a_site_rotated_waits_and_reaches_the_credential_by_accept_alone() {
     let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
-    for room in Room::both() {
-        let (vault, store, now) = (room.store(), table(&room), Timestamp::now());
+    for fixture in StoreFixture::both() {
+        let (vault, store, now) = (fixture.store(), table(&fixture), Timestamp::now());
         put(&vault, "default", "github.com", &full_document("github.com")).await;
         let value = async |name: &str| {
             let credential = vault.open_for_grant(&consumed, &id("github.com")).await.unwrap();
@@ -77,11 +77,11 @@ async fn what_a_site_rotated_waits_and_reaches_the_credential_by_accept_alone() 
 
 #[tokio::test]
 async fn what_waits_is_thrown_away_by_a_word_with_its_credential_and_by_a_new_one() {
-    for room in Room::both() {
-        let (vault, store, now) = (room.store(), table(&room), Timestamp::now());
+    for fixture in StoreFixture::both() {
+        let (vault, store, now) = (fixture.store(), table(&fixture), Timestamp::now());
         let (of, name) = (tenant("default"), id("github.com"));
         let waits = async || !store.rotated(&of).await.unwrap().is_empty();
-        // Of a credential that rests in another backend: kept, and only thrown away here.
+        // Cookies of a credential in another backend can be stored and rejected, not accepted.
         keep(&store, "default", "github.com", now).await;
         assert_eq!(code(vault.accept(&of, &name, now).await), "unknown_credential");
         assert!(waits().await, "what could not be accepted still waits");
@@ -101,8 +101,8 @@ async fn what_waits_is_thrown_away_by_a_word_with_its_credential_and_by_a_new_on
 
 #[tokio::test]
 async fn rows_that_were_moved_do_not_open_and_nothing_in_the_database_shows_a_value() {
-    for room in Room::both() {
-        let (vault, store, now) = (room.store(), table(&room), Timestamp::now());
+    for fixture in StoreFixture::both() {
+        let (vault, store, now) = (fixture.store(), table(&fixture), Timestamp::now());
         for (statement, of, name) in [
             ("UPDATE rotated SET tenant = 'other' WHERE id = 'a'", "other", "a"),
             ("UPDATE rotated SET id = 'c' WHERE id = 'a'", "default", "c"),
@@ -117,7 +117,7 @@ async fn rows_that_were_moved_do_not_open_and_nothing_in_the_database_shows_a_va
                 "default",
                 "a",
             ),
-            // A credential's own row is not taken for what its site rotated.
+            // A credential's own row does not decrypt as a row of rotated cookies.
             (
                 "UPDATE rotated SET sealed = (SELECT sealed FROM credentials WHERE tenant = 'default' AND id = 'a'),
                  data_key = (SELECT data_key FROM credentials WHERE tenant = 'default' AND id = 'a') WHERE id = 'a'",
@@ -131,20 +131,20 @@ async fn rows_that_were_moved_do_not_open_and_nothing_in_the_database_shows_a_va
             }
             put(&vault, "other", "a", &full_document("github.com")).await;
             put(&vault, "default", "c", &full_document("github.com")).await;
-            room.tamper(statement).await;
+            fixture.tamper(statement).await;
             assert_eq!(
                 code(vault.accept(&tenant(of), &id(name), now).await),
                 "credential_altered",
                 "{statement}"
             );
             assert_eq!(code(store.rotated(&tenant(of)).await), "credential_altered", "{statement}");
-            room.tamper("DELETE FROM rotated").await;
+            fixture.tamper("DELETE FROM rotated").await;
         }
     }
-    let room = &Room::both()[0];
-    keep(&table(room), "default", "github.com", Timestamp::now()).await;
+    let fixture = &StoreFixture::both()[0];
+    keep(&table(fixture), "default", "github.com", Timestamp::now()).await;
     let mut searched = 0;
-    for entry in std::fs::read_dir(room.folder.path()).unwrap() {
+    for entry in std::fs::read_dir(fixture.folder.path()).unwrap() {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         searched += bytes.len();
         assert!(!bytes.windows(ROTATED.len()).any(|part| part == ROTATED.as_bytes()));
@@ -154,13 +154,13 @@ async fn rows_that_were_moved_do_not_open_and_nothing_in_the_database_shows_a_va
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_new_master_key_opens_what_waits_and_acceptances_that_race_give_one() {
-    for room in Room::both() {
-        let (vault, store, now) = (room.store(), table(&room), Timestamp::now());
+    for fixture in StoreFixture::both() {
+        let (vault, store, now) = (fixture.store(), table(&fixture), Timestamp::now());
         put(&vault, "default", "github.com", &full_document("github.com")).await;
         keep(&store, "default", "github.com", now).await;
         assert_eq!(store.rotate().await.unwrap().rewrapped, 2);
         // Another process, which has the new key alone.
-        let vault: Arc<Vault> = Arc::new(room.store());
+        let vault: Arc<Vault> = Arc::new(fixture.store());
         let mut racing = tokio::task::JoinSet::new();
         for _ in 0..12 {
             let vault = Arc::clone(&vault);
@@ -181,8 +181,8 @@ async fn a_new_master_key_opens_what_waits_and_acceptances_that_race_give_one() 
 
 #[tokio::test]
 async fn what_no_credential_could_hold_is_not_kept() {
-    let room = &Room::both()[0];
-    let store = table(room);
+    let fixture = &StoreFixture::both()[0];
+    let store = table(fixture);
     let keep = async |cookies: Vec<Cookie>| {
         store.keep_rotated(&tenant("default"), &id("x"), &host("github.com"), cookies, Timestamp::now()).await
     };
@@ -197,8 +197,8 @@ async fn what_no_credential_could_hold_is_not_kept() {
     one_more.extend(cookies("github.com", r#"[{"name": "last", "value": "v"}]"#));
     assert_eq!(code(keep(one_more).await), "credential_malformed");
     keep(cookies("github.com", &list)).await.unwrap();
-    // Together with what is there they would be too many: both stay as they are.
-    let vault = room.store();
+    // Together they would exceed the limit, so both stay unchanged.
+    let vault = fixture.store();
     put(&vault, "default", "y", &full_document("github.com")).await;
     store
         .keep_rotated(

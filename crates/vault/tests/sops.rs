@@ -1,4 +1,4 @@
-//! Files that the real sops made, the ways in which it can make them, and what becomes of files that were changed.
+//! Files made by the real sops in all its modes, and files that were changed afterwards.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod common;
@@ -9,15 +9,15 @@ use redact::Secret;
 use std::path::PathBuf;
 use vault::{ConsumedGrant, Issuer, SopsBackend, SopsKeys, Vault};
 
-struct Room {
+struct SopsFixture {
     sops: Sops,
     consumed: ConsumedGrant,
 }
 
-impl Room {
-    async fn new() -> Room {
+impl SopsFixture {
+    async fn new() -> SopsFixture {
         let consumed = TestGrants::new().consume_new("default", &["github.com"], Issuer::Operator).await;
-        Room { sops: Sops::new(), consumed }
+        SopsFixture { sops: Sops::new(), consumed }
     }
 
     fn file(&self, name: &str) -> PathBuf {
@@ -37,7 +37,7 @@ impl Room {
     }
 }
 
-/// What a person writes: comments, numbers, several kinds of text.
+/// A file as a person writes it: comments, numbers, several styles of strings.
 const BY_HAND: &str = r#"# my login
 domain: github.com
 cookies:
@@ -71,7 +71,7 @@ const THE_SAME: &str = r#"{"domain":"github.com","cookies":[{"name":"user_sessio
 
 #[tokio::test]
 async fn files_are_read_whatever_rule_says_that_all_is_encrypted() {
-    let room = Room::new().await;
+    let fixture = SopsFixture::new().await;
     for (number, arguments) in [
         &[][..],
         &["--encrypted-regex", "^[a-z]"],
@@ -84,20 +84,21 @@ async fn files_are_read_whatever_rule_says_that_all_is_encrypted() {
         for (name, text) in
             [(format!("by-hand-{number}.yaml"), BY_HAND), (format!("json-{number}.json"), THE_SAME)]
         {
-            room.sops.encrypt(&room.file(&name), text, arguments);
-            let stored = std::fs::read_to_string(room.file(&name)).unwrap();
+            fixture.sops.encrypt(&fixture.file(&name), text, arguments);
+            let stored = std::fs::read_to_string(fixture.file(&name)).unwrap();
             assert!(!stored.contains(CANARY), "{name}: {stored}");
             let stem = name.rsplit_once('.').unwrap().0;
-            let found = room.read(stem).await.unwrap_or_else(|error| panic!("{name} {arguments:?}: {error}"));
+            let found =
+                fixture.read(stem).await.unwrap_or_else(|error| panic!("{name} {arguments:?}: {error}"));
             assert_same(&found, THE_SAME);
         }
     }
 }
 
-/// The MAC of sops does not cover names, so an open value can be given another one and sops itself does not mind.
+/// The MAC of sops does not cover names: an unencrypted value can be renamed, and sops itself accepts it.
 #[tokio::test]
 async fn a_file_with_an_open_value_is_refused() {
-    let room = Room::new().await;
+    let fixture = SopsFixture::new().await;
     for (number, (rule, field)) in [
         (&["--encrypted-regex", "^(value|Authorization|multi)$"][..], "domain"),
         (&["--unencrypted-regex", "^secure$"], "cookies[0].secure"),
@@ -110,53 +111,57 @@ async fn a_file_with_an_open_value_is_refused() {
     {
         for (extension, text) in [("yaml", BY_HAND), ("json", THE_SAME)] {
             let name = format!("open-{extension}-{number}");
-            room.sops.encrypt(&room.file(&format!("{name}.{extension}")), text, rule);
-            let error = common::fault(room.read(&name).await);
+            fixture.sops.encrypt(&fixture.file(&format!("{name}.{extension}")), text, rule);
+            let error = common::fault(fixture.read(&name).await);
             assert!(error.to_string().starts_with(&format!("{field} in ")), "{rule:?}: {error}");
             assert_eq!(code::<()>(Err(error)), "sops_not_sealed", "{rule:?}");
         }
     }
-    room.sops.encrypt(&room.file("renamed.yaml"), BY_HAND, &["--unencrypted-regex", "^(secure|secret)$"]);
-    let good = std::fs::read_to_string(room.file("renamed.yaml")).unwrap();
+    fixture.sops.encrypt(
+        &fixture.file("renamed.yaml"),
+        BY_HAND,
+        &["--unencrypted-regex", "^(secure|secret)$"],
+    );
+    let good = std::fs::read_to_string(fixture.file("renamed.yaml")).unwrap();
     let renamed = good.replace("secret: false", "secure: false").replace("secure: true", "secret: true");
     assert_ne!(good, renamed);
-    std::fs::write(room.file("renamed.yaml"), renamed).unwrap();
-    assert!(room.sops.opens(&room.file("renamed.yaml")), "sops has learned to see it");
-    assert_eq!(code(room.read("renamed").await), "sops_not_sealed");
+    std::fs::write(fixture.file("renamed.yaml"), renamed).unwrap();
+    assert!(fixture.sops.opens(&fixture.file("renamed.yaml")), "sops has learned to see it");
+    assert_eq!(code(fixture.read("renamed").await), "sops_not_sealed");
 }
 
 #[tokio::test]
 async fn a_key_opens_among_others_and_no_other_does() {
-    let room = Room::new().await;
+    let fixture = SopsFixture::new().await;
     let stranger = Sops::new();
-    room.sops.encrypt(&room.file("ours.yaml"), BY_HAND, &[]);
-    stranger.encrypt(&room.file("theirs.yaml"), BY_HAND, &[]);
-    let both = format!("{},{}", stranger.recipient, room.sops.recipient);
-    room.sops.encrypt(&room.file("both.yaml"), BY_HAND, &["--age", &both]);
+    fixture.sops.encrypt(&fixture.file("ours.yaml"), BY_HAND, &[]);
+    stranger.encrypt(&fixture.file("theirs.yaml"), BY_HAND, &[]);
+    let both = format!("{},{}", stranger.recipient, fixture.sops.recipient);
+    fixture.sops.encrypt(&fixture.file("both.yaml"), BY_HAND, &["--age", &both]);
     for name in ["ours", "both"] {
-        assert_same(&room.read(name).await.unwrap(), THE_SAME);
+        assert_same(&fixture.read(name).await.unwrap(), THE_SAME);
     }
-    assert_eq!(code(room.read("theirs").await), "sops_no_key");
-    let text = std::fs::read_to_string(room.keys()).unwrap();
-    let vault = room.vault(SopsKeys::Text(Secret::new(text)));
-    assert!(vault.open_for_grant(&room.consumed, &id("ours")).await.is_ok());
+    assert_eq!(code(fixture.read("theirs").await), "sops_no_key");
+    let text = std::fs::read_to_string(fixture.keys()).unwrap();
+    let vault = fixture.vault(SopsKeys::Text(Secret::new(text)));
+    assert!(vault.open_for_grant(&fixture.consumed, &id("ours")).await.is_ok());
     for text in ["", "# nothing", "no key at all", "AGE-SECRET-KEY-1QQQ"] {
-        let vault = room.vault(SopsKeys::Text(Secret::new(text.to_owned())));
+        let vault = fixture.vault(SopsKeys::Text(Secret::new(text.to_owned())));
         assert_eq!(
-            code(vault.open_for_grant(&room.consumed, &id("ours")).await),
+            code(vault.open_for_grant(&fixture.consumed, &id("ours")).await),
             "credential_settings",
             "{text}"
         );
     }
-    std::fs::remove_file(room.keys()).unwrap();
-    assert_eq!(code(room.read("ours").await), "sops_unreadable");
+    std::fs::remove_file(fixture.keys()).unwrap();
+    assert_eq!(code(fixture.read("ours").await), "sops_unreadable");
 }
 
 #[tokio::test]
 async fn a_file_that_was_changed_without_sops_is_refused_as_sops_refuses_it() {
-    let room = Room::new().await;
-    room.sops.encrypt(&room.file("good.yaml"), BY_HAND, &[]);
-    let good = std::fs::read_to_string(room.file("good.yaml")).unwrap();
+    let fixture = SopsFixture::new().await;
+    fixture.sops.encrypt(&fixture.file("good.yaml"), BY_HAND, &[]);
+    let good = std::fs::read_to_string(fixture.file("good.yaml")).unwrap();
     let sealed = |name: &str| {
         let line = good.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
         line.split_once("ENC[").map(|(_, rest)| format!("ENC[{rest}")).unwrap()
@@ -189,40 +194,40 @@ async fn a_file_that_was_changed_without_sops_is_refused_as_sops_refuses_it() {
     ];
     for (what, text, wanted) in changes {
         assert_ne!(text, good, "{what}: nothing was changed");
-        std::fs::write(room.file("changed.yaml"), &text).unwrap();
-        assert_eq!(code(room.read("changed").await), wanted, "{what}");
-        // Where we call it altered, so does sops.
-        assert!(wanted != "sops_altered" || !room.sops.opens(&room.file("changed.yaml")), "{what}");
+        std::fs::write(fixture.file("changed.yaml"), &text).unwrap();
+        assert_eq!(code(fixture.read("changed").await), wanted, "{what}");
+        // sops refuses every file that we call altered.
+        assert!(wanted != "sops_altered" || !fixture.sops.opens(&fixture.file("changed.yaml")), "{what}");
     }
-    assert!(room.sops.opens(&room.file("good.yaml")) && room.read("good").await.is_ok());
+    assert!(fixture.sops.opens(&fixture.file("good.yaml")) && fixture.read("good").await.is_ok());
 }
 
 #[tokio::test]
 async fn what_sops_can_and_we_do_not_is_said() {
-    let room = Room::new().await;
-    room.sops.encrypt(
-        &room.file("some.yaml"),
+    let fixture = SopsFixture::new().await;
+    fixture.sops.encrypt(
+        &fixture.file("some.yaml"),
         BY_HAND,
         &["--mac-only-encrypted", "--encrypted-regex", "^value$"],
     );
-    assert_eq!(code(room.read("some").await), "sops_unsupported");
+    assert_eq!(code(fixture.read("some").await), "sops_unsupported");
     let groups = format!(
         "creation_rules:\n  - shamir_threshold: 2\n    key_groups:\n      - age: [{0}]\n      - age: [{1}]\n",
-        room.sops.recipient,
+        fixture.sops.recipient,
         Sops::new().recipient
     );
-    let clear = room.sops.folder.path().join("groups.yaml");
+    let clear = fixture.sops.folder.path().join("groups.yaml");
     std::fs::write(&clear, BY_HAND).unwrap();
-    let rules = room.sops.folder.path().join("rules.yaml");
+    let rules = fixture.sops.folder.path().join("rules.yaml");
     std::fs::write(&rules, groups).unwrap();
     let made = std::process::Command::new(common::part("sops"))
         .arg("--config")
         .arg(&rules)
         .args(["--encrypt", "--output"])
-        .arg(room.file("groups.yaml"))
+        .arg(fixture.file("groups.yaml"))
         .arg(&clear)
         .output()
         .unwrap();
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    assert_eq!(code(room.read("groups").await), "sops_unsupported");
+    assert_eq!(code(fixture.read("groups").await), "sops_unsupported");
 }

@@ -15,11 +15,11 @@ use vault::{
     SopsBackend, SopsKeys, Store, Vault, VaultError,
 };
 
-/// What differs from backend to backend.
+/// The differences between backends.
 trait Place {
-    /// The code of an opening while it is down.
+    /// The code of opening a credential during an outage.
     const DOWN: &'static str;
-    /// Whether Stockade writes there.
+    /// Whether Stockade writes to it.
     const OURS: bool;
 
     fn vault(&self) -> &Vault;
@@ -34,37 +34,37 @@ async fn suite<P: Place>(mut place: P) {
     place.put("default", "github.com", &github).await;
     place.put("default", "second", &full_document("shop.test")).await;
 
-    // Listed by id, and other tenants have none.
+    // Listed by id; other tenants have none.
     let names = |list: Vec<vault::Summary>| list.into_iter().map(|s| s.id.to_string()).collect::<Vec<_>>();
     assert_eq!(names(place.vault().list(&tenant("default")).await.unwrap()), ["github.com", "second"]);
     assert!(names(place.vault().list(&tenant("other")).await.unwrap()).is_empty());
 
-    // Released by a grant for its host, every value as it was.
+    // A grant for its host releases it, with every value unchanged.
     let consumed = desk.consume_new("default", &["github.com"], Issuer::Operator).await;
     let found = place.vault().open_for_grant(&consumed, &id("github.com")).await.unwrap();
     assert_same(&found, &github);
     assert_eq!(found.last_refreshed_at, Some("2026-05-11T09:30:00Z".parse().unwrap()));
 
-    // Not for another host, not to another tenant, and not what is not there.
+    // Not for another host, not to another tenant; an unknown id fails.
     let elsewhere = desk.consume_new("default", &["shop.test"], Issuer::Operator).await;
     assert_eq!(code(place.vault().open_for_grant(&elsewhere, &id("github.com")).await), "grant_wrong_host");
     let stranger = desk.consume_new("other", &["github.com"], Issuer::Operator).await;
     assert_eq!(code(place.vault().open_for_grant(&stranger, &id("github.com")).await), "unknown_credential");
     assert_eq!(code(place.vault().open_for_grant(&consumed, &id("nothing")).await), "unknown_credential");
 
-    // A standing policy releases what says so, and nothing else.
+    // A standing grant releases only credentials that allow it.
     let standing = desk.consume_new("default", &["github.com"], Issuer::Policy).await;
     place.vault().open_for_grant(&standing, &id("github.com")).await.unwrap();
     let guarded = github.replace("\"standing\"", "\"operator\"");
     place.put("default", "github.com", &guarded).await;
     assert_eq!(code(place.vault().open_for_grant(&standing, &id("github.com")).await), "grant_wrong_scope");
 
-    // What was changed there counts from the next opening on.
+    // A change in the backend applies from the next opening.
     let changed = guarded.replace("Bearer ghp_0123456789", "Bearer ghp_9876543210");
     place.put("default", "github.com", &changed).await;
     assert_same(&place.vault().open_for_grant(&consumed, &id("github.com")).await.unwrap(), &changed);
 
-    // A malformed one names the field, and not the value; Stockade itself writes none.
+    // The error of a malformed document names the field and not the value. Stockade itself never writes one.
     if !P::OURS {
         place.put("default", "broken", &github.replace("\"Lax\"", "\"Sometimes\"")).await;
         let error = fault(place.vault().open_for_grant(&consumed, &id("broken")).await);
@@ -77,14 +77,14 @@ async fn suite<P: Place>(mut place: P) {
         assert_eq!(code(place.vault().remove(&tenant("default"), &id("x")).await), "credential_read_only");
     }
 
-    // Many at once.
+    // Concurrent openings.
     let github_com = id("github.com");
     let many = (0..20).map(|_| place.vault().open_for_grant(&consumed, &github_com));
     for found in futures_util::future::join_all(many).await {
         assert_same(&found.unwrap(), &changed);
     }
 
-    // Down: its own error, soon. Back: the same vault works, with nothing restarted.
+    // An outage has its own error, without delay. Afterwards the same vault works without a restart.
     place.stop();
     let begun = Instant::now();
     for _ in 0..2 {
@@ -98,7 +98,7 @@ async fn suite<P: Place>(mut place: P) {
     assert_same(&found, &changed);
 }
 
-/// A server that was started again needs a moment of its own.
+/// A restarted server needs a moment.
 async fn released_soon(vault: &Vault, consumed: &vault::ConsumedGrant) -> Credential {
     let begun = Instant::now();
     loop {
@@ -185,7 +185,7 @@ impl Place for InSops {
         self.sops.encrypt(&file, document, &[]);
     }
 
-    /// The disk it is on is not mounted any more.
+    /// Simulates an unmounted disk.
     fn stop(&mut self) {
         let folder = self.sops.folder.path();
         std::fs::rename(folder.join("credentials"), folder.join("away")).unwrap();
@@ -207,7 +207,7 @@ async fn sops_in_json_passes_the_suite() {
     suite(InSops::new("json")).await;
 }
 
-/// Variables that name files: what a variable holds itself cannot change while we run.
+/// Variables that name files: the value of a variable cannot change while the process runs.
 struct InFiles {
     folder: tempfile::TempDir,
     vault: Vault,
@@ -304,12 +304,12 @@ impl Place for InSqlite {
         put(&self.vault, of, name, document).await;
     }
 
-    /// A process that has the file open keeps it: a start while its disk is away is what can fail.
+    /// A process keeps an open file, so only a start without the disk can fail.
     fn stop(&mut self) {
         self.vault = InSqlite::open(&self.folder);
         std::fs::create_dir(self.folder.path().join("away")).unwrap();
         for file in ["vault ä?.db", "vault ä?.db-wal", "vault ä?.db-shm"] {
-            // SQLite removes the last two itself when the connections of the vault before are closed.
+            // SQLite removes these two itself when the connections of the earlier vault are closed.
             match std::fs::rename(self.folder.path().join(file), self.folder.path().join("away").join(file)) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound && file != "vault ä?.db" => {}
                 moved => moved.unwrap(),

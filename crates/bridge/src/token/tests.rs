@@ -1,4 +1,4 @@
-//! What a bridge token must withstand.
+//! Attacks on bridge tokens.
 
 #[path = "../../../stockade/tests/common/seen.rs"]
 mod seen;

@@ -1,4 +1,4 @@
-//! A host for one bridge: its sockets, its key, and ways to ask.
+//! The host's side for one bridge: sockets, key, and requests.
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code)]
 
 #[path = "../../../stockade/tests/common/seen.rs"]
@@ -272,7 +272,7 @@ pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
 
-/// Runs a program as somebody who is not root, when we are.
+/// Runs a program as an unprivileged user if the tests run as root.
 pub fn as_nobody() -> Vec<&'static str> {
     if is_root() { vec!["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] } else { vec![] }
 }

@@ -19,7 +19,7 @@ fn main() -> io::Result<ExitCode> {
             writeln!(io::stderr(), "cannot find a reason to live")?;
             return Ok(ExitCode::from(code.parse::<u8>().map_err(io::Error::other)?));
         }
-        // Says nothing until the file exists, as a slow start would.
+        // Waits until the file exists, as in a slow start.
         ["when", file] => {
             while !Path::new(file).exists() {
                 sleep(Duration::from_millis(5));
@@ -62,14 +62,14 @@ fn serve() -> io::Result<ExitCode> {
                 }
                 json!({})
             }
-            // A process whose parent is gone: whoever is process 1 inherits it.
+            // An orphan, which process 1 inherits.
             Some("Test.orphan") => {
                 Command::new("sh").args(["-c", "sleep 0.05 & exit 0"]).stdin(Stdio::null()).status()?;
                 json!({})
             }
             Some("Test.exit") => return Ok(ExitCode::from(u8::try_from(size).map_err(io::Error::other)?)),
             Some("Test.abort") => std::process::abort(),
-            // An answer for the next client, or for nobody.
+            // A reply for the next client, or for none.
             Some("Test.silence") => continue,
             _ => json!({ "unknown": true }),
         };

@@ -26,7 +26,9 @@ pub fn new_question(
     let fact = |name: &'static str, value: &str| CardFact { name: name.into(), value: page(value) };
     let effect = question.effect();
     let url = effect.request.url.as_str();
-    let target = cause.and_then(|cause| cause.facts.target.as_ref().map(|target| (&cause.action, target)));
+    // After a dialog, the element is the one that opened it.
+    let acted = cause.map(CausingAction::on_element);
+    let target = acted.and_then(|acted| acted.facts.target.as_ref().map(|target| (&acted.action, target)));
     let card = ApprovalCard {
         tool: cause.map_or_else(Redacted::default, |cause| redacted!("browser_{}", cause.action.name())),
         action: cause.map_or_else(|| "nothing the agent did".into(), |cause| describe_action(&cause.action)),

@@ -271,7 +271,7 @@ impl Gate {
         let Ok(Ok(turn)) = tokio::time::timeout(SCREENSHOT_WAIT, session.turn()).await else {
             return QuestionScreenshot::default();
         };
-        let target = cause.and_then(|cause| cause.facts.target.as_ref());
+        let target = cause.and_then(|cause| cause.on_element().facts.target.as_ref());
         self.capture_page(session, &turn, target).await
     }
 }

@@ -139,7 +139,7 @@ impl Gate {
     ) -> Result<OpenQuestion, Fault> {
         let (action, risk, rule, description, timeout) = match reason {
             PauseReason::Failures => (
-                "go on after failures",
+                "continue after repeated failures",
                 Risk::Medium,
                 "escalation.failures",
                 "several actions in a row have failed, and the session is paused",

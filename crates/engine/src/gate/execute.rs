@@ -200,7 +200,8 @@ impl Gate {
             failure = &mut interrupted => Err(failure),
         };
         if !run.is_read_only {
-            session.end_effects();
+            let has_dialog = matches!(&result, Ok(Outcome::Acted(page)) if page.dialog.is_some());
+            session.end_effects(has_dialog);
         }
         let duration = started.elapsed();
         let result = self.collect_after_perform(session, turn, result, was_approved).await;

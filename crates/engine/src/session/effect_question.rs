@@ -4,7 +4,7 @@ use super::{HeldEffect, Session, SessionEffects, lock};
 use crate::approvals::ApprovalId;
 use crate::error::Fault;
 use browser::ReplyOptions;
-use policy::{Action, Facts};
+use policy::{Action, Facts, SessionContext};
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::sync::{mpsc, watch};
@@ -43,13 +43,14 @@ impl Session {
     /// What leaves from now on follows this action.
     pub(crate) fn begin_effects(&self, action: &Action, facts: &Facts) {
         if let Some(effects) = &self.effects {
-            effects.begin_action(self.action_number(), action, facts);
+            let by_element = SessionContext { intercepted: Vec::new(), ..self.policy_context(facts) };
+            effects.begin_action(self.action_number(), action, facts, &by_element);
         }
     }
 
-    pub(crate) fn end_effects(&self) {
+    pub(crate) fn end_effects(&self, has_dialog: bool) {
         if let Some(effects) = &self.effects {
-            effects.end_action();
+            effects.end_action(has_dialog);
         }
     }
 

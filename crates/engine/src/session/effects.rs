@@ -13,15 +13,16 @@ use audit::{
     Cleared, EffectAuthorization, EffectDecided, EffectGate, EffectRecordContext, EffectRefused,
     EventSubject, NavigationTicket, PermittedEffect,
 };
+use browser::DecidedSite;
 use error_code::ErrorCode;
 use policy::{
-    Access, Action, CausingAction, Effect, EffectClass, EffectContext, EffectDecision, EffectQuestion,
-    EffectRequest, Facts, Policy, RequestHead, RuleName,
+    Access, Action, CausingAction, Decision, Effect, EffectClass, EffectContext, EffectDecision,
+    EffectQuestion, EffectRequest, Endpoint, Facts, Policy, RequestHead, RuleName, SessionContext,
 };
 use redact::{Redacted, redacted};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -56,12 +57,30 @@ struct EffectsInner {
     queue: mpsc::Sender<HeldEffect>,
     held: watch::Sender<HeldCount>,
     has_undecided_channel: AtomicBool,
+    /// Sites whose effects are decided on in the browser.
+    in_browser: OnceLock<Vec<DecidedSite>>,
 }
 
 /// The latest acting call.
 struct Cause {
     causing: Arc<CausingAction>,
     ended_at: Option<Instant>,
+    /// The page opened a dialog because of it. The answer to that dialog is part of the same act.
+    has_dialog: bool,
+    /// By its element a person would have been asked, and was not: what it causes is decided on instead.
+    asks_by_element: bool,
+}
+
+impl Cause {
+    fn is_recent(&self) -> bool {
+        self.causing.is_recent && self.ended_at.is_none_or(|at| at.elapsed() < AFTERMATH)
+    }
+
+    /// The action that opened the dialog that is answered now.
+    fn opener(&self) -> Option<Arc<CausingAction>> {
+        let causing = &self.causing;
+        self.has_dialog.then(|| causing.opened_by.clone().unwrap_or_else(|| Arc::clone(causing)))
+    }
 }
 
 /// How many effects wait, and the action that the latest one followed.
@@ -126,6 +145,7 @@ impl SessionEffects {
             queue,
             held: watch::Sender::new(HeldCount::default()),
             has_undecided_channel: AtomicBool::new(false),
+            in_browser: OnceLock::new(),
         };
         (SessionEffects(Arc::new(inner)), held)
     }
@@ -135,17 +155,44 @@ impl SessionEffects {
     }
 
     /// What leaves from now on follows this action.
-    pub fn begin_action(&self, number: u32, action: &Action, facts: &Facts) {
+    pub fn begin_action(&self, number: u32, action: &Action, facts: &Facts, by_element: &SessionContext) {
         let (action, facts) = (action.clone(), facts.clone());
-        let causing = Arc::new(CausingAction { number, action, facts, is_recent: true });
-        *lock(&self.0.cause) = Some(Cause { causing, ended_at: None });
+        let asks_by_element = self.0.in_browser.get().is_some()
+            && !self.has_undecided_channel()
+            && !matches!(
+                self.0.settings.policy.decide(action.clone(), facts.clone(), by_element),
+                Decision::Allow(_)
+            );
+        let mut cause = lock(&self.0.cause);
+        let opener = cause.as_ref().filter(|_| matches!(action, Action::Dialog(_)));
+        let asks_by_element =
+            asks_by_element || opener.is_some_and(|cause| cause.has_dialog && cause.asks_by_element);
+        let opened_by = opener.and_then(Cause::opener);
+        let causing = Arc::new(CausingAction { number, action, facts, is_recent: true, opened_by });
+        *cause = Some(Cause { causing, ended_at: None, has_dialog: false, asks_by_element });
+        drop(cause);
         *lock(&self.0.refusal) = None;
     }
 
-    pub fn end_action(&self) {
+    /// `has_dialog`: the page waits for the answer to a dialog.
+    pub fn end_action(&self, has_dialog: bool) {
         if let Some(cause) = lock(&self.0.cause).as_mut() {
             cause.ended_at = Some(Instant::now());
+            cause.has_dialog |= has_dialog;
         }
+    }
+
+    /// A page opened a dialog. If an action has just ended, it is the reason.
+    pub fn note_dialog(&self) {
+        if let Some(cause) = lock(&self.0.cause).as_mut() {
+            cause.has_dialog |= cause.is_recent();
+        }
+    }
+
+    /// The sites whose effects are decided on in the browser, where messages of WebSockets are not seen. Set once.
+    pub fn set_sites_in_browser(&self, sites: &[DecidedSite]) {
+        // A browser that was restarted has the same ones.
+        self.0.in_browser.get_or_init(|| sites.to_vec());
     }
 
     /// Whether a page may have sent messages to a granted site that nobody decides on.
@@ -206,7 +253,7 @@ impl EffectsInner {
     fn cause(&self) -> Option<Arc<CausingAction>> {
         let mut cause = lock(&self.cause);
         let cause = cause.as_mut()?;
-        if cause.causing.is_recent && cause.ended_at.is_some_and(|at| at.elapsed() >= AFTERMATH) {
+        if cause.causing.is_recent && !cause.is_recent() {
             cause.causing = Arc::new(CausingAction { is_recent: false, ..(*cause.causing).clone() });
         }
         Some(Arc::clone(&cause.causing))
@@ -345,6 +392,30 @@ impl EffectGate for SessionEffects {
 
     fn note_undecided_channel(&self, _url: &str) {
         self.0.has_undecided_channel.store(true, Ordering::Relaxed);
+    }
+
+    fn has_undecided_channels(&self, host: &str, port: u16) -> bool {
+        self.0.in_browser.get().into_iter().flatten().any(|site| {
+            let scheme = site.endpoint.scheme;
+            site.contains(&Endpoint::new(scheme, host, port))
+        })
+    }
+
+    /// The first WebSocket of an action that its element would have asked about is refused. From then on elements are
+    /// decided on, so the same action asks when it is tried again.
+    fn permits_undecided_channel(&self, _host: &str, _port: u16) -> bool {
+        let cause = self.0.cause();
+        let asks = lock(&self.0.cause).as_ref().is_some_and(|cause| cause.asks_by_element);
+        self.0.has_undecided_channel.store(true, Ordering::Relaxed);
+        if !asks || !cause.as_ref().is_some_and(|cause| cause.is_recent) {
+            return true;
+        }
+        let message =
+            "this action opened a WebSocket, whose messages cannot be decided on; it was not connected";
+        let fault = Fault::new(ErrorCode::EffectUnreadable, message)
+            .hint("Load the page again and do the same: a person is then asked about the element.");
+        self.0.report(cause.as_deref(), fault);
+        false
     }
 }
 

@@ -251,6 +251,9 @@ fn decided_in_browser(
 ) -> Option<EffectInterception> {
     let sites = released.sites_decided_in_browser();
     let bounds = egress::Options::default();
+    if !sites.is_empty() {
+        effects.set_sites_in_browser(&sites);
+    }
     (!sites.is_empty()).then(|| EffectInterception {
         gate: Arc::new(effects.clone()),
         sites,

@@ -19,6 +19,11 @@ pub async fn record_page_events(session: Arc<Session>, log: Log, events: PageEve
         };
         unrecorded += lost;
         for event in &happened {
+            if event.kind == PageEventKind::Dialog
+                && let Some(effects) = session.effects()
+            {
+                effects.note_dialog();
+            }
             unrecorded += u64::from(!log.note(&audit_event(&session, event)));
         }
         if unrecorded > 0 {

@@ -1,4 +1,4 @@
-//! Finding the cgroup under which ours may go.
+//! Finds the parent cgroup for our own.
 
 use super::{CONTROLLERS, CPU_ACCOUNTING, CgroupChoice, Folders, OWN_LEAF, Version};
 use crate::JailError;
@@ -20,7 +20,7 @@ pub(super) fn parent(choice: &CgroupChoice) -> Result<Option<(Version, Folders)>
     match found {
         Err(error) if *choice == CgroupChoice::Auto && !root && host.version()? == Version::V1 => {
             let made_by_root = CgroupChoice::Under(format!("/{}", name_for_user()).into());
-            // The first error says what to do.
+            // The first error has the hint.
             usable_parent(&host, &made_by_root, root).map_err(|_| error)
         }
         found => found,
@@ -38,12 +38,12 @@ fn usable_parent(host: &Host, choice: &CgroupChoice, root: bool) -> Result<(Vers
     Ok((version, parent))
 }
 
-/// The cgroup of version 1 that root makes once for an ordinary user.
+/// The cgroup (version 1) that root makes once for an ordinary user.
 fn name_for_user() -> String {
     format!("stockade-{}", rustix::process::geteuid().as_raw())
 }
 
-/// Where controllers are mounted, and which cgroup we are in.
+/// The mounts of controllers, and the cgroup of this process.
 #[derive(Debug, Default)]
 pub(super) struct Host {
     /// By controller; the unified hierarchy of version 2 is "".
@@ -109,7 +109,7 @@ impl Host {
         Ok((version, Folders { memory: memory?, cpu, pids: pids?, cpuacct }))
     }
 
-    /// The lowest cgroup that has both us and `folder` in it (version 2).
+    /// The deepest cgroup that contains both this process and `folder` (version 2).
     pub fn common_ancestor(&self, folder: &Path) -> Result<PathBuf, JailError> {
         let own = self.folder("", self.own.get("").map(PathBuf::as_path))?;
         let shared = own.components().zip(folder.components()).take_while(|(ours, theirs)| ours == theirs);
@@ -150,12 +150,12 @@ impl Host {
     }
 }
 
-/// An earlier start may have moved us, or the shell we come from, one level down.
+/// An earlier start may have moved this process, or its shell, one level down.
 fn above_leaf(own: &Path) -> &Path {
     own.parent().filter(|_| own.ends_with(OWN_LEAF)).unwrap_or(own)
 }
 
-/// Says now, with words, what would otherwise fail half-way.
+/// Checks beforehand what would otherwise fail half-way without a clear message.
 fn check_writable(version: Version, parent: &Folders) -> Result<(), JailError> {
     let files: &[&str] = match version {
         Version::V1 => &[],
@@ -190,7 +190,7 @@ pub(super) fn not_writable(version: Version, folder: &Path, error: Errno) -> Jai
     JailError::LimitsUnavailable { why, fix }
 }
 
-/// Version 2 lets a user move a process only if they may write to a cgroup that both ends are in.
+/// Version 2 lets a user move a process only within a cgroup that they may write to.
 pub(super) fn check_within_reach(common_ancestor: &Path, parent: &Path) -> Result<(), JailError> {
     access(common_ancestor.join("cgroup.procs"), Access::WRITE_OK).map_err(|_| JailError::LimitsUnavailable {
         why: format!("this process runs outside of {}, and may not move others there", parent.display()),
@@ -215,8 +215,8 @@ pub(super) fn check_controllers(parent: &Path) -> Result<(), JailError> {
     })
 }
 
-/// In a scope that is not delegated, a user has only the controllers that its neighbours asked for; and older
-/// versions of systemd hand a user's manager no cpu controller at all.
+/// In a scope without delegation a user has only the controllers that sibling units requested. Older versions of
+/// systemd give a user's manager no cpu controller.
 const ALL_CONTROLLERS: &str = "If they are still lacking in there, first run: sudo mkdir -p \
     /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu memory pids\\n' | sudo tee \
     /etc/systemd/system/user@.service.d/stockade.conf && sudo systemctl daemon-reload; and log in again";

@@ -1,4 +1,4 @@
-//! The cgroup of one jail: its limits, its statistics, its end.
+//! The cgroup of one jail: limits, statistics, removal.
 
 use super::{Folders, JailStats, REMOVE_WAIT, Version, read_pids, remove_folder};
 use crate::{CpuWeight, JailError, Limits};
@@ -9,14 +9,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long a jail's share of the processor is counted over. Pages work in bursts: over the kernel's usual
-/// tenth of a second a burst of 60 ms is cut in two by a pause, over a quarter it is not, at the same share.
+/// The period of a jail's CPU quota. Pages work in bursts: in the kernel's default period of a tenth of a second a
+/// burst of 60 ms is interrupted by a pause; in a quarter of a second it is not, at the same share.
 const CPU_PERIOD_US: u64 = 250_000;
 
 /// The smallest quota that the kernel accepts.
 const CPU_QUOTA_MIN_US: u64 = 1_000;
 
-/// What the kernel gives a new cgroup, in version 1 and 2: the weight of a jail with [`CpuWeight::FULL`].
+/// The kernel's default for a new cgroup in version 1 and 2: the weight of a jail with [`CpuWeight::FULL`].
 const CPU_SHARES: u32 = 1024;
 const CPU_WEIGHT: u32 = 100;
 
@@ -63,7 +63,7 @@ impl Group {
         Ok(())
     }
 
-    /// Sets the part of a busy machine that the jail gets beside other jails.
+    /// Sets the jail's weight against other jails on a busy machine.
     pub fn set_cpu_weight(&self, weight: CpuWeight) -> Result<(), JailError> {
         let (name, full) = match self.version {
             Version::V1 => ("cpu.shares", CPU_SHARES),
@@ -83,7 +83,7 @@ impl Group {
         }
     }
 
-    /// Failing is not an error: without burst pages are slower, and the share is the same.
+    /// Failure is not an error: without burst pages are slower, at the same share.
     fn set_burst(&self, max_us: u64) {
         let name = match self.version {
             Version::V1 => "cpu.cfs_burst_us",
@@ -108,7 +108,7 @@ impl Group {
         }
     }
 
-    /// For a child to write itself into, before it does anything else.
+    /// The file that a child writes its pid to, before it does anything else.
     pub fn join_files(&self) -> Result<Vec<File>, JailError> {
         let open = |folder: &Path| {
             let path = folder.join("cgroup.procs");
@@ -144,7 +144,7 @@ impl Group {
         Ok(pids)
     }
 
-    /// Kills whatever is in it, until nothing is; how many there were at first. `None`: some would not die.
+    /// Kills all processes in it until none is left. Returns how many there were; `None` if some did not die.
     pub fn kill_all(&self) -> Result<Option<usize>, JailError> {
         let deadline = Instant::now() + REMOVE_WAIT;
         let mut first = None;
@@ -157,7 +157,7 @@ impl Group {
             if Instant::now() >= deadline {
                 return Ok(None);
             }
-            // Where the kernel kills by cgroup, no number is used that may belong to another process by now.
+            // Where the kernel kills by cgroup, no pid is used that another process may have by now.
             if self.version == Version::V2 && self.folders.pids.join("cgroup.kill").exists() {
                 write(&self.folders.pids, "cgroup.kill", "1")?;
             } else {
@@ -173,7 +173,7 @@ impl Group {
 }
 
 fn kill(pid: u32) -> Result<(), JailError> {
-    // 0 stands for a process of another PID namespace, which cannot be named from here.
+    // 0 is a process of another PID namespace, which has no pid here.
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else { return Ok(()) };
     match kill_process(pid, Signal::KILL) {
         Ok(()) | Err(Errno::SRCH) => Ok(()),
@@ -192,7 +192,7 @@ fn write_if_exists(folder: &Path, name: &str, value: &str) -> Result<(), JailErr
     if folder.join(name).exists() { write(folder, name, value) } else { Ok(()) }
 }
 
-/// Never creates: a limit written to a file that is no kernel knob would limit nothing.
+/// Never creates the file: a limit written to an ordinary file would limit nothing.
 fn open_existing(path: &PathBuf) -> io::Result<File> {
     OpenOptions::new().write(true).truncate(true).open(path)
 }

@@ -1,7 +1,7 @@
-//! Memory, processor and process limits by cgroup, version 1 or 2.
+//! Limits on memory, CPU and processes by cgroup, version 1 or 2.
 //!
-//! A jail's cgroup is `<parent>/stockade/<instance>/<jail>`; in version 1 once in each of up to four
-//! hierarchies, in version 2 once. [`find`] says where the parent is, this file and [`group`] do the rest.
+//! A jail's cgroup is `<parent>/stockade/<instance>/<jail>`, once in each of up to four hierarchies in version 1, and
+//! once in version 2. [`find`] finds the parent; this file and [`group`] do the rest.
 
 mod find;
 mod group;
@@ -18,7 +18,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Where the cgroups of jails go.
+/// The location of the cgroups of jails.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CgroupChoice {
     /// Root: under the mount. Anyone else: under their own cgroup, if it was delegated to them.
@@ -29,7 +29,7 @@ pub enum CgroupChoice {
     Weaker,
 }
 
-/// What really limits a jail.
+/// The limits that are in force for jails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
@@ -38,7 +38,7 @@ pub enum Enforcement {
     Weaker,
 }
 
-/// The kernel's own counts for one jail.
+/// The kernel's statistics of one jail.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JailStats {
     pub memory_bytes: u64,
@@ -56,18 +56,18 @@ pub(crate) enum Version {
     V2,
 }
 
-/// The same cgroup in the hierarchies that matter; in version 2 all are one folder.
+/// The same cgroup in each hierarchy in use; in version 2 all are one folder.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Folders {
     pub memory: PathBuf,
     pub cpu: PathBuf,
     pub pids: PathBuf,
-    /// Where version 1 counts CPU time, if not in `cpu`. Absent in records of earlier versions.
+    /// The hierarchy that counts CPU time in version 1, if not `cpu`. Absent in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpuacct: Option<PathBuf>,
 }
 
-/// The cgroups of one instance. Written into its folder, so that a reaper finds them.
+/// The cgroups of one instance. Recorded in its folder for reapers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Cgroups {
     version: Version,
@@ -76,10 +76,10 @@ pub(crate) struct Cgroups {
     shared: Folders,
 }
 
-/// Above a jail's cgroup, so that all of ours are seen at a glance.
+/// The common ancestor of all our cgroups, so that they are easy to see.
 const SHARED: &str = "stockade";
 
-/// Where the control plane moves to when its own cgroup must hold others only (version 2).
+/// The child that the control plane moves to, because its own cgroup may then have no processes (version 2).
 const OWN_LEAF: &str = "stockade-host";
 
 const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
@@ -87,14 +87,14 @@ const CONTROLLERS: [&str; 3] = ["memory", "cpu", "pids"];
 /// Counts CPU time in version 1. In version 2 every cgroup does.
 const CPU_ACCOUNTING: &str = "cpuacct";
 
-/// A cgroup can be removed a moment after its last process died; past this wait it is an error.
+/// Timeout: a cgroup can be removed only some time after its last process died.
 const REMOVE_WAIT: Duration = Duration::from_secs(2);
 
-/// For how long processes are moved out of the way while they fork new ones; past this wait it is an error.
+/// Timeout for moving processes that keep forking new ones.
 const MOVE_WAIT: Duration = Duration::from_secs(2);
 
 impl Cgroups {
-    /// Where they would go; `None` in the weaker mode. Changes nothing.
+    /// The planned location; `None` in the weaker mode. Changes nothing.
     pub fn find(choice: &CgroupChoice, instance: InstanceId) -> Result<Option<Cgroups>, JailError> {
         let Some((version, parent)) = find::parent(choice)? else { return Ok(None) };
         Ok(Some(Cgroups { version, instance, shared: parent.join(SHARED) }))
@@ -107,7 +107,7 @@ impl Cgroups {
         }
     }
 
-    /// Whether these are the cgroups of that instance: a reaper kills what is in them.
+    /// Whether these cgroups belong to that instance. A reaper kills everything in them.
     pub fn belongs_to(&self, instance: &InstanceId) -> bool {
         self.instance == *instance && self.shared.each().iter().all(|folder| folder.ends_with(SHARED))
     }
@@ -116,11 +116,11 @@ impl Cgroups {
         self.shared.join(self.instance.as_str())
     }
 
-    /// Makes the instance's cgroup, with what is above it; or leaves nothing.
+    /// Makes the instance's cgroup and its ancestors; on failure removes them again.
     pub fn make(&self) -> Result<(), JailError> {
         let made = self.try_make();
         if made.is_err() {
-            // The caller gets the first error. What this could not remove is an empty cgroup.
+            // The caller gets the first error. Anything left here is an empty cgroup.
             if let Err(error) = self.remove() {
                 tracing::warn!(%error, instance = %self.instance, "cannot remove the cgroup of an instance that was not made");
             }
@@ -153,7 +153,7 @@ impl Cgroups {
         Group::new(self.version, self.own().join(jail.as_str()))
     }
 
-    /// Every jail that has a cgroup, whether or not its folder is still there.
+    /// All jails that have a cgroup, even if their folder is gone.
     pub fn jails(&self) -> Result<Vec<JailId>, JailError> {
         let own = self.own();
         let mut jails = Vec::new();
@@ -177,7 +177,7 @@ impl Cgroups {
         Ok(jails)
     }
 
-    /// Removes the instance's cgroup, which is empty by now, and the shared one if nobody else is there.
+    /// Removes the instance's empty cgroup, and the shared one if no other instance uses it.
     pub fn remove(&self) -> Result<(), JailError> {
         for folder in self.own().each() {
             remove_folder(folder)?;
@@ -210,7 +210,7 @@ impl Folders {
         }
     }
 
-    /// Each different folder once (version 1 may mount several controllers together).
+    /// Each distinct folder once, because version 1 may mount several controllers together.
     pub fn each(&self) -> Vec<&Path> {
         let mut all: Vec<&Path> = vec![&self.memory, &self.cpu, &self.pids];
         all.extend(self.cpuacct.as_deref());
@@ -220,7 +220,7 @@ impl Folders {
     }
 }
 
-/// Makes the shared cgroup and the one in it, again if the last other instance just took the shared one away.
+/// Makes the shared cgroup and the one in it. Tries again if the last other instance just removed the shared one.
 fn make_both(shared: &Path, own: &Path) -> Result<(), JailError> {
     const ATTEMPTS: usize = 100;
     for _ in 1..ATTEMPTS {
@@ -243,7 +243,7 @@ fn make_folder(folder: &Path) -> Result<(), JailError> {
     }
 }
 
-/// Lets the children of a version 2 cgroup be limited.
+/// Enables controllers for the children of a version 2 cgroup.
 fn enable_controllers(folder: &Path) -> Result<(), JailError> {
     let file = folder.join("cgroup.subtree_control");
     let enabled = fs::read_to_string(&file).map_err(JailError::file("reading", &file))?;
@@ -260,8 +260,8 @@ fn enable_controllers(folder: &Path) -> Result<(), JailError> {
     })
 }
 
-/// A cgroup that has limited children may not have processes of its own: they go one level down. A process
-/// that forks meanwhile leaves its child behind, for the next round.
+/// A cgroup whose children are limited may not have processes itself, so they are moved one level down. A process that
+/// forks meanwhile leaves its child for the next round.
 fn enable_or_move_processes(
     folder: &Path,
     enable: impl Fn() -> Result<(), JailError>,
@@ -285,7 +285,7 @@ fn move_processes(from: &Path, to: &Path) -> Result<(), JailError> {
     let target = to.join("cgroup.procs");
     for pid in read_pids(from)? {
         match fs::write(&target, pid.to_string()) {
-            // It ended meanwhile.
+            // It ended in between.
             Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => {}
             other => other.map_err(JailError::file("moving a process to", &target))?,
         }
@@ -293,7 +293,7 @@ fn move_processes(from: &Path, to: &Path) -> Result<(), JailError> {
     Ok(())
 }
 
-/// The processes in a cgroup; none when it is gone.
+/// The processes in a cgroup; none if it does not exist.
 fn read_pids(folder: &Path) -> Result<Vec<u32>, JailError> {
     let file = folder.join("cgroup.procs");
     match fs::read_to_string(&file) {
@@ -309,7 +309,7 @@ fn read_pids(folder: &Path) -> Result<Vec<u32>, JailError> {
     }
 }
 
-/// Removes an empty cgroup, waiting out the moment in which the kernel still counts a dead process.
+/// Removes an empty cgroup. Waits while the kernel still counts a dead process.
 fn remove_folder(folder: &Path) -> Result<(), JailError> {
     let deadline = Instant::now() + REMOVE_WAIT;
     loop {

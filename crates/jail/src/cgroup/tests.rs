@@ -1,4 +1,4 @@
-//! Both layouts, against folders that look like the kernel's.
+//! Both versions, against folders that imitate the kernel's.
 
 use super::find::{Host, check_controllers, check_within_reach, not_writable};
 use super::*;
@@ -85,7 +85,7 @@ fn the_cgroup_that_holds_us_and_the_jails_is_found() {
         (V2, OWN_V2, "stockade-me", ""),
         (V2, "0::/", "stockade-me", ""),
         (V2_IN_CONTAINER, "0::/box/7/mine/a", "mine/b", "mine"),
-        // We are outside of what is mounted.
+        // This process is outside of the mounted part.
         (V2_IN_CONTAINER, "0::/other", "mine", ""),
     ];
     let sys = |tail: &str| Path::new("/sys/fs/cgroup").join(tail);
@@ -125,7 +125,7 @@ fn a_parent_out_of_reach_or_without_controllers_is_refused_with_the_way_in() {
     }
 }
 
-/// A folder with the files that the kernel would put there.
+/// A folder with the files that the kernel would make.
 fn fake(folder: &Path, files: &[(&str, &str)]) {
     fs::create_dir_all(folder).unwrap();
     for (name, text) in files {
@@ -262,7 +262,7 @@ fn version_2_enables_controllers_on_the_whole_way_down() {
 fn processes_are_moved_out_of_the_way_until_the_kernel_is_content() {
     let root = tempfile::tempdir().unwrap();
     fake(root.path(), &[("cgroup.procs", "11\n")]);
-    // The kernel's refusal while there are processes; one of them forks while it is moved.
+    // The kernel refuses while there are processes; one of them forks while it is moved.
     let rounds = Cell::new(0);
     let refused = |errno: Errno| Err(JailError::file("enabling", root.path())(errno.into()));
     let moved = || fs::read_to_string(root.path().join(OWN_LEAF).join("cgroup.procs")).unwrap();
@@ -279,7 +279,7 @@ fn processes_are_moved_out_of_the_way_until_the_kernel_is_content() {
     .unwrap();
     assert_eq!((rounds.get(), moved().as_str()), (3, "12"));
 
-    // Any other refusal is final, and moves nothing.
+    // Any other error is final, and nothing is moved.
     fake(root.path(), &[("cgroup.procs", "13\n")]);
     assert!(enable_or_move_processes(root.path(), || refused(Errno::NOENT)).is_err());
     assert_eq!(moved(), "12");
@@ -321,7 +321,7 @@ fn the_shared_cgroup_goes_with_the_last_instance() {
 
 #[test]
 fn a_real_version_2_cgroup_is_emptied_and_removed() {
-    // Where the controllers are in version 1, version 2 is mounted all the same, and can kill.
+    // With controllers in version 1, version 2 is mounted too and can kill.
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let mount = mounts.lines().find(|line| line.contains(" - cgroup2 ")).unwrap();
     let mount = Path::new(mount.split(' ').nth(4).unwrap());

@@ -1,5 +1,5 @@
-//! The keeper: one process for each control plane, which supervises its jails and outlives it just long enough
-//! to clear them away. This file is the control plane's handle on it.
+//! The keeper: one process per control plane that supervises its jails and outlives it just long enough to remove them.
+//! This file is the control plane's handle.
 
 mod process;
 mod wire;
@@ -24,8 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wire::{Packet, Reply, Request, receive_packet, send_packet};
 
-/// Every request is answered within this, or the keeper counts as lost. Ending a jail that does not want
-/// to die takes the longest, at 4 s.
+/// Timeout of every request; after it the keeper counts as lost. Ending a jail that resists takes the longest, 4 s.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The program that calls [`keeper::main`](main) when started with these arguments.
@@ -42,14 +41,14 @@ impl Default for KeeperCommand {
     }
 }
 
-/// The first process of a jail, seen from the host.
+/// The first process of a jail, as seen from the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessInfo {
     pub pid: u32,
     pub uid: u32,
 }
 
-/// One keeper process, and through it all jails of this control plane. Dropping it ends them all.
+/// A keeper process and the jails that it supervises. Dropping it ends them all.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     instance: LocalInstance,
@@ -57,9 +56,9 @@ pub(crate) struct Keeper {
     pid: u32,
     child: Mutex<Child>,
     pidfd: OwnedFd,
-    /// `None` once closed, which makes the keeper end.
+    /// `None` once closed, which ends the keeper.
     channel: Mutex<Option<Channel>>,
-    /// Set before the keeper is asked to end: its end is then no loss.
+    /// Set before the keeper is asked to end, so that its end does not count as a loss.
     shut_down: Arc<AtomicBool>,
 }
 
@@ -148,7 +147,7 @@ impl Keeper {
 
     /// Ends all jails and the keeper, and waits for it. Dropping does the same, and logs an error.
     pub fn shutdown(&self) -> Result<(), JailError> {
-        // Held to the end, so that a second caller does not return before all is gone either.
+        // Held to the end, so that a second caller does not return early.
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
         self.shut_down.store(true, Ordering::SeqCst);
         let channel = self.channel.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -162,11 +161,11 @@ impl Keeper {
             child.kill().map_err(JailError::system("killing the keeper"))?;
         }
         child.wait().map_err(JailError::system("waiting for the keeper"))?;
-        // Nothing is left unless the keeper itself was killed.
+        // Only a killed keeper leaves anything behind.
         self.instance.clear()
     }
 
-    /// Watches the keeper from a thread of its own, which holds nothing of this handle alive.
+    /// Watches the keeper in a thread of its own, without keeping this handle alive.
     pub fn on_lost(&self, notify: LossNotifier) -> Result<(), JailError> {
         let watching = JailError::system("watching the keeper");
         let pidfd = match self.pidfd.try_clone() {
@@ -210,7 +209,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // A reaper clears what an error leaves behind.
+        // A reaper removes what remains after an error.
         if let Err(error) = self.shutdown() {
             tracing::warn!(%error, "the keeper was not shut down cleanly; `stockade jail reap` clears what it left");
         }

@@ -1,4 +1,4 @@
-//! The keeper process: supervises jails, and clears them away when the control plane is gone.
+//! The keeper process: supervises jails, and removes them when the control plane ends.
 //!
 //! It has one thread, because a parent-death signal follows the thread that forked. Standard input is the
 //! socket to the control plane, standard output the instance's lock; nothing else is inherited.
@@ -26,7 +26,7 @@ pub fn main() -> ExitCode {
 fn run() -> Result<(), JailError> {
     spawn::ignore_signals().map_err(JailError::system("ignoring signals"))?;
     spawn::close_inherited().map_err(JailError::system("closing inherited descriptors"))?;
-    // So that neither `killall` nor a look at the process list takes it for the control plane.
+    // A name of its own, so that `killall` and process lists do not confuse it with the control plane.
     rustix::thread::set_name(c"jail-keeper").map_err(JailError::system("naming the process"))?;
 
     let Some(Packet { number, body: Request::Setup(launcher) }) = receive()? else {
@@ -34,11 +34,11 @@ fn run() -> Result<(), JailError> {
     };
     let mut jails = Supervisor::new(launcher);
     let served = reply(number, Reply::Done).and_then(|()| serve(&mut jails));
-    // Whatever ended the serving, the jails end now.
+    // The jails end now, whatever the reason is.
     jails.clear().and(served)
 }
 
-/// Serves until the control plane asks for the end or is gone.
+/// Serves until the control plane asks for the end or dies.
 fn serve(jails: &mut Supervisor) -> Result<(), JailError> {
     loop {
         if !jails.wait(stdin())? {
@@ -74,7 +74,7 @@ fn receive() -> Result<Option<Packet<Request>>, JailError> {
 
 fn reply(number: u64, body: Reply) -> Result<(), JailError> {
     match send_packet(stdin(), &Packet { number, body }) {
-        // The control plane died meanwhile; the next read of the socket reports that too.
+        // The control plane has died; the next read of the socket reports it too.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other.map_err(JailError::system("answering the control plane")),
     }

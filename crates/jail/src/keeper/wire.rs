@@ -1,4 +1,4 @@
-//! The protocol between the control plane and its keeper: one closed set of requests, a packet each.
+//! The protocol between the control plane and its keeper: a closed set of requests, one packet each.
 
 use super::ProcessInfo;
 use crate::launch::Launcher;
@@ -11,12 +11,12 @@ use std::io;
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-/// A larger packet is an error on either side. The longest is a log tail whose every byte was escaped.
+/// The size limit of a packet on both sides. The longest is a log tail in which every byte is escaped.
 pub(super) const MAX_PACKET: usize = 160 * 1024;
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Request {
-    /// The first request, and only the first.
+    /// Must be the first request, and only the first.
     Setup(Launcher),
     Start {
         spec: JailSpec,
@@ -50,7 +50,7 @@ pub(super) enum WireError {
     Other { what: String, errno: Option<i32> },
 }
 
-/// A packet. Numbered, so that a late reply to an abandoned request is not taken for the reply to the next one.
+/// A packet. The number keeps a late reply to an abandoned request from being taken for the next one.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Packet<T> {
     pub number: u64,
@@ -99,7 +99,7 @@ pub(super) fn send_packet<T: Serialize>(socket: impl AsFd, packet: &Packet<T>) -
     Ok(())
 }
 
-/// `None` when the other side is gone.
+/// `None` if the other side has closed the socket.
 pub(super) fn receive_packet<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<Packet<T>>> {
     let mut bytes = vec![0; MAX_PACKET];
     let (_, length) = match rustix::io::retry_on_intr(|| recv(&socket, &mut bytes, RecvFlags::TRUNC)) {

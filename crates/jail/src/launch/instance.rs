@@ -1,4 +1,4 @@
-//! Instances: one folder with a lock for each control plane, and the reaper of those whose holder died.
+//! Instances: one locked folder per control plane, and the reaper for those whose control plane died.
 //!
 //! ```text
 //! <runtime dir>/<instance>/lock           held by the control plane and its keeper
@@ -27,10 +27,10 @@ use std::time::Duration;
 const LOCK: &str = "lock";
 const RECORD: &str = "instance.json";
 
-/// Folders that other users may pass through but not look into: jails run as other users.
+/// Other users may traverse these folders and not list them, because jails run as other users.
 const PASSABLE: u32 = 0o711;
 
-/// A live instance on this machine. Locked: no reaper touches it while this, or a share of its lock, is kept.
+/// A live instance on this machine. No reaper touches it while this value, or a shared lock of it, exists.
 #[derive(Debug)]
 pub struct LocalInstance {
     id: InstanceId,
@@ -58,7 +58,7 @@ pub fn default_runtime_dir() -> PathBuf {
     }
 }
 
-/// Clears what dead instances left: processes, cgroups, folders. Never touches a live one.
+/// Removes processes, cgroups and folders of dead instances. Never touches a live one.
 pub fn reap(runtime_dir: &Path) -> Result<Reaped, JailError> {
     match fs::symlink_metadata(runtime_dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Reaped::default()),
@@ -74,7 +74,7 @@ pub fn list(runtime_dir: &Path) -> Result<Vec<InstanceReport>, JailError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         _ => check_dir(runtime_dir)?,
     }
-    // Held, so that a lock tried here is not mistaken for a live instance by a reaper.
+    // Held, so that a reaper does not take the lock tried here for a live instance.
     let _held = hold(runtime_dir)?;
     folders::<InstanceId>(runtime_dir)?
         .into_iter()
@@ -311,7 +311,7 @@ fn folders<T: TryFrom<String> + Ord>(dir: &Path) -> Result<Vec<T>, JailError> {
     Ok(found)
 }
 
-/// Keeps other makers and reapers out. Whoever holds it works for a bounded time.
+/// Excludes other makers and reapers. A holder works for a bounded time.
 fn hold(runtime_dir: &Path) -> Result<Lock, JailError> {
     Lock::folder(runtime_dir).map_err(JailError::file("locking", runtime_dir))
 }
@@ -321,7 +321,7 @@ fn make_dir(dir: &Path) -> Result<(), JailError> {
     check_dir(dir)
 }
 
-/// In /tmp anyone could have made it first, to listen on our sockets.
+/// In /tmp another user could have made it first, to listen on our sockets.
 fn check_dir(dir: &Path) -> Result<(), JailError> {
     match folder::find_weakness(dir, folder::is_own).map_err(JailError::file("looking at", dir))? {
         Some(why) => Err(JailError::UnsafeRuntimeDir { path: dir.to_owned(), why }),

@@ -1,19 +1,19 @@
-//! The end of what a jail printed.
+//! The end of a jail's output.
 
 use rustix::io::Errno;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-/// Older output is forgotten.
+/// Older output is discarded.
 const KEPT: usize = 64 * 1024;
 
-/// Read at one go, so that a jail that floods its output cannot keep its supervisor from its other work.
+/// Read at once at most, so that a jail that floods its output does not block its supervisor.
 const CHUNK: usize = 16 * 1024;
 
 #[derive(Debug)]
 pub(super) struct LogTail {
-    /// `None` once every writer is gone.
+    /// `None` once every writer has closed it.
     pipe: Option<OwnedFd>,
     kept: VecDeque<u8>,
 }
@@ -28,7 +28,7 @@ impl LogTail {
         self.pipe.as_ref().map(AsFd::as_fd)
     }
 
-    /// Takes in one chunk; whether there may be more.
+    /// Reads one chunk; returns whether there may be more.
     pub fn read(&mut self) -> io::Result<bool> {
         let Some(pipe) = &self.pipe else { return Ok(false) };
         let mut chunk = [0; CHUNK];
@@ -48,7 +48,7 @@ impl LogTail {
         }
     }
 
-    /// Takes in what is there by now. Bounded: a jail that writes faster than we read is cut off.
+    /// Reads the available output. Bounded: a jail that writes faster than we read is cut off.
     pub fn read_rest(&mut self) -> io::Result<()> {
         for _ in 0..=(KEPT / CHUNK) {
             if !self.read()? {
@@ -58,8 +58,8 @@ impl LogTail {
         Ok(())
     }
 
-    /// As text that is safe to show: it was written by whatever runs in the jail, so escape sequences and
-    /// bytes that are not plain text become `?`. This also bounds how far JSON can blow it up.
+    /// The output as text that is safe to show: escape sequences and bytes that are not plain text become `?`. This
+    /// also bounds its size in JSON.
     pub fn text(&self) -> String {
         let show = |&byte: &u8| match byte {
             b'\n' | b'\t' | b' '..=b'~' => char::from(byte),

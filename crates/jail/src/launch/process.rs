@@ -1,4 +1,4 @@
-//! One jail's processes: launched, watched, ended.
+//! The processes of one jail: launch, supervision, end.
 
 use super::instance::ignore_missing;
 use super::log::LogTail;
@@ -21,13 +21,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// From fork to the jail's first own instruction; usually 20 ms.
+/// Timeout from fork to the jail's first instruction; usually 20 ms.
 const START_WAIT: Duration = Duration::from_secs(5);
 
-/// From SIGKILL to the last process gone; usually 10 ms.
+/// Timeout from SIGKILL to the end of the last process; usually 10 ms.
 const END_WAIT: Duration = Duration::from_secs(2);
 
-/// What it takes to launch jails into an instance. Can be sent to another process.
+/// Everything needed to launch jails into an instance. Can be sent to another process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Launcher {
     dir: PathBuf,
@@ -56,7 +56,7 @@ impl Launcher {
         let mut jail = match self.spawn(spec, root, dir, group.clone()) {
             Ok(jail) => jail,
             Err(error) => {
-                // The caller gets the first error; clearing the instance removes what this could not.
+                // The caller gets the first error; removing the instance removes the rest.
                 if let Some(Err(error)) = group.map(|group| group.remove()) {
                     tracing::warn!(%error, jail = %spec.id, "cannot remove the cgroup of a jail that did not start");
                 }
@@ -101,7 +101,7 @@ impl Launcher {
             pass: vec![root, sockets, filter, status_out],
             user,
             open_files: spec.limits.open_files,
-            // Only where the user is the jail's own: another's processes would count too.
+            // Only if the jail has a user of its own: other processes of that user would count too.
             processes: user.filter(|_| group.is_none()).map(|_| spec.limits.pids),
             output: log_out,
         })?;
@@ -131,19 +131,19 @@ pub struct JailProcess {
     uid: u32,
     dir: PathBuf,
     group: Option<Group>,
-    /// bubblewrap, which waits for PID 1 and dies with it.
+    /// bubblewrap, which waits for the jail's PID 1 and ends with it.
     bwrap: Child,
     bwrap_fd: OwnedFd,
-    /// The jail's PID 1. `None`: bubblewrap failed before there was one.
+    /// The jail's PID 1; `None` if bubblewrap failed before it existed.
     init_fd: Option<OwnedFd>,
     log: LogTail,
     exit: Option<ExitStatus>,
-    /// Kept open: bubblewrap reports its exit here and must not die of a closed pipe instead.
+    /// Kept open: bubblewrap reports its exit here, and a closed pipe would kill it.
     status: Status,
 }
 
 impl JailProcess {
-    /// `false` when bubblewrap gave up, or took too long.
+    /// `false` if bubblewrap failed or took too long.
     fn wait_for_start(&mut self) -> Result<bool, JailError> {
         let deadline = Instant::now() + START_WAIT;
         while Instant::now() < deadline {
@@ -156,7 +156,7 @@ impl JailProcess {
             {
                 self.pid = pid;
                 self.init_fd = match pidfd(pid) {
-                    // Gone already: bubblewrap's exit status says why.
+                    // It has ended; bubblewrap's exit status says why.
                     Err(error) if Errno::from_io_error(&error) == Some(Errno::SRCH) => None,
                     other => Some(other.map_err(JailError::system("watching a jail"))?),
                 };
@@ -185,7 +185,7 @@ impl JailProcess {
     pub fn state(&self) -> JailState {
         match self.exit {
             None => JailState::Running,
-            // bubblewrap hands on its child's code, and 128 + n for signal n.
+            // bubblewrap returns its child's code, and 128 + n for signal n.
             Some(status) => JailState::Exited { code: status.code(), signal: status.signal() },
         }
     }
@@ -205,7 +205,7 @@ impl JailProcess {
         self.log.pipe().into_iter().chain(end)
     }
 
-    /// Takes in one piece of output, and notices the end.
+    /// Reads one piece of output, and notices the end.
     pub fn read_events(&mut self) -> Result<(), JailError> {
         self.log.read().map_err(JailError::system("reading the jail's output"))?;
         self.reap()
@@ -218,8 +218,8 @@ impl JailProcess {
         Ok(())
     }
 
-    /// Kills every process in the jail, by its PID 1, and does not wait. bubblewrap sees that and ends by
-    /// itself, so that PID 1 does not become a zombie of the host's init.
+    /// Kills all processes in the jail by killing its PID 1; does not wait. bubblewrap notices and ends by itself, so
+    /// that PID 1 does not become a zombie of the host's init.
     pub fn kill(&self) -> Result<(), JailError> {
         match &self.init_fd {
             Some(init) => kill(init),
@@ -228,9 +228,10 @@ impl JailProcess {
         }
     }
 
-    /// Kills what runs and removes what is left; returns the last counts. May be called again if it failed.
+    /// Kills the remaining processes and removes the cgroup; returns the last statistics. May be repeated after a
+    /// failure.
     pub fn end(&mut self) -> Result<Option<JailStats>, JailError> {
-        // A cgroup that an earlier, failed, end removed has no counts any more.
+        // If an earlier attempt removed the cgroup, there are no statistics.
         let existing = self.group.as_ref().filter(|group| group.exists());
         let stats = existing.map(Group::stats).transpose()?;
         self.kill()?;
@@ -260,7 +261,7 @@ impl JailProcess {
     }
 }
 
-/// What bubblewrap reports: the PID of its child, and at the end its exit code, if the program ever ran.
+/// bubblewrap's reports: the PID of its child, and finally its exit code, if the program ran.
 #[derive(Debug)]
 struct Status {
     pipe: OwnedFd,
@@ -268,7 +269,7 @@ struct Status {
 }
 
 impl Status {
-    /// A few hundred bytes are usual; the rest is ignored.
+    /// A few hundred bytes are usual; more is ignored.
     const MAX_BYTES: usize = 4096;
 
     fn new(pipe: OwnedFd) -> Status {
@@ -297,18 +298,18 @@ impl Status {
         u32::try_from(self.value("child-pid")?).ok()
     }
 
-    /// bubblewrap leaves the exit code out when it could not set the jail up or execute its program.
+    /// bubblewrap omits the exit code if it could not set the jail up or execute its program.
     fn program_ran(&self) -> bool {
         self.value("exit-code").is_some()
     }
 }
 
-/// Whether the child of bubblewrap has become the jail's program.
+/// Whether bubblewrap's child has executed the jail's program.
 fn runs_its_program(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim_end() != "bwrap")
 }
 
-/// Root becomes the user that `prepare` gave the folder to; anyone else stays who they are.
+/// Root switches to the user that `prepare` gave the folder to; other users stay who they are.
 fn jail_user(owner: u32, dir: &Path) -> Result<Option<u32>, JailError> {
     if !geteuid().is_root() {
         return Ok(None);

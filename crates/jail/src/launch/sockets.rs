@@ -1,4 +1,4 @@
-//! A jail's folder and the two sockets in it, on the host's side.
+//! The host's side of a jail's folder and its two sockets.
 
 use crate::jail_user::random_user;
 use crate::{JailError, JailId, PreparedJail};
@@ -21,7 +21,7 @@ pub(super) fn prepare(instance_dir: &Path, jail: &JailId) -> Result<PreparedJail
         other => other.map_err(JailError::file("making", &dir))?,
     }
     fill(jail, &dir).inspect_err(|_| {
-        // The caller gets the first error; destroying the jail removes what this could not.
+        // The caller gets the first error; destroying the jail removes the rest.
         if let Err(error) = fs::remove_dir_all(&dir) {
             tracing::warn!(%error, %jail, "cannot remove the folder of a jail that was not prepared");
         }
@@ -32,7 +32,7 @@ fn fill(jail: &JailId, dir: &Path) -> Result<PreparedJail, JailError> {
     let user = if geteuid().is_root() { Some(random_user()?) } else { None };
     let cdp = listen(dir, "cdp.sock", user)?;
     let egress = listen(dir, "egress.sock", user)?;
-    // Last: the jail's user can enter from here on.
+    // Last, because from here on the jail's user can enter.
     if user.is_some() {
         chown(dir, user, user).map_err(JailError::file("giving away", dir))?;
     }
@@ -42,7 +42,7 @@ fn fill(jail: &JailId, dir: &Path) -> Result<PreparedJail, JailError> {
 fn listen(dir: &Path, name: &str, user: Option<u32>) -> Result<UnixListener, JailError> {
     let path = dir.join(name);
     let fail = |source| JailError::File { what: "listening on", path: path.clone(), source };
-    // By descriptor: a Unix socket's path has at most 107 bytes, and a folder may lie deep.
+    // Through a descriptor: the path of a Unix socket has at most 107 bytes, and folders may be deep.
     let folder = rustix::fs::open(dir, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
         .map_err(|error| fail(error.into()))?;
     let short = format!("/proc/self/fd/{}/{name}", folder.as_raw_fd());

@@ -10,7 +10,7 @@ use std::fs;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-/// Starts, watches and ends jails. Stays on one thread: its jails die with that thread.
+/// Starts, watches and ends jails. Must stay on one thread, because its jails die with that thread.
 #[derive(Debug)]
 pub struct Supervisor {
     launcher: Launcher,
@@ -47,10 +47,10 @@ impl Supervisor {
         self.jails.get_mut(id).ok_or_else(|| JailError::UnknownJail { id: id.clone() })
     }
 
-    /// Ends a jail and removes its folder; its last counts, if it ran.
+    /// Ends a jail and removes its folder; returns its last statistics, if it ran.
     pub fn destroy(&mut self, id: &JailId) -> Result<Option<JailStats>, JailError> {
         let Some(jail) = self.jails.get_mut(id) else {
-            // Gone already, or prepared and never started.
+            // It has ended already, or was never started.
             let dir = self.launcher.dir().join(id.as_str());
             fs::remove_dir_all(&dir).or_else(ignore_missing).map_err(JailError::file("removing", &dir))?;
             return Ok(None);
@@ -60,8 +60,8 @@ impl Supervisor {
         Ok(stats)
     }
 
-    /// Sleeps until a jail prints or ends, or `requests` is readable; `true` for the latter. Takes in what the jails
-    /// printed meanwhile: one whose output nobody reads would block.
+    /// Waits until a jail prints or ends, or `requests` is readable; `true` for the latter. Reads the output of jails,
+    /// which would block otherwise.
     pub fn wait(&mut self, requests: BorrowedFd<'_>) -> Result<bool, JailError> {
         let mut fds = vec![PollFd::from_borrowed_fd(requests, PollFlags::IN)];
         let mut owners = vec![None];
@@ -88,7 +88,7 @@ impl Supervisor {
         Ok(requested)
     }
 
-    /// Ends everything and removes the instance. All jails are killed before the first is waited for.
+    /// Ends all jails and removes the instance. All are killed before the first is waited for.
     pub fn clear(&mut self) -> Result<(), JailError> {
         let mut first = Ok(());
         for jail in self.jails.values() {

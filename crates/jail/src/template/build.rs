@@ -1,4 +1,4 @@
-//! Building a template: gather, describe, put in place.
+//! Builds a template: collects the files, writes the manifest, moves it into the store.
 
 use super::BRIDGE;
 use super::chromium::{self, Browser, check_program};
@@ -14,21 +14,21 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Begins the name of a folder that is being built in.
+/// Prefix of a folder in which a template is built.
 pub(super) const STAGING: &str = ".building-";
 
-/// Templates of each flavour that stay when another is built: today's, and two to go back to.
+/// Templates of each flavour that are kept after a build: the new one, and two to return to.
 const KEPT: usize = 3;
 
 const XVFB: &str = "/usr/bin/Xvfb";
 const XKBCOMP: &str = "/usr/bin/xkbcomp";
 const XKB_DATA: &str = "/usr/share/X11/xkb";
 
-/// The jail's user and nobody; without a shell to name.
+/// The jail's user and `nobody`, without a login shell.
 const PASSWD: &str = "browser:x:1000:1000::/tmp:/\nnobody:x:65534:65534::/:/\n";
 const GROUP: &str = "browser:x:1000:\nnogroup:x:65534:\n";
 
-/// Where a runtime mounts something.
+/// Mount points of runtimes.
 const MOUNT_POINTS: &[&str] = &["/proc", "/dev/shm", "/run/stockade", "/sys"];
 
 pub(super) fn build(
@@ -100,13 +100,13 @@ fn copy_programs(tree: &Tree, options: &BuildOptions, browser: &Browser) -> Resu
             return Err(TemplateError::ProgramMissing { program: "keyboard data", package: "xkb-data" });
         }
         tree.data_folder(Path::new(XKB_DATA), XKB_DATA)?;
-        // Xvfb insists on `sh -c xkbcomp …`. Under this name the bridge runs just that, and nothing else.
+        // Xvfb runs `sh -c xkbcomp …`. Under this name the bridge runs exactly that, and nothing else.
         tree.link("/bin/sh", BRIDGE)?;
     }
     Ok(())
 }
 
-/// NSS looks for its modules where it lies itself, or in a folder beside.
+/// NSS looks for its modules in its own folder, or in one beside it.
 fn copy_nss(tree: &Tree, own: &Closure, folder: &str) -> Result<(), TemplateError> {
     let Some(home) = own.find("libnss3.so").and_then(|path| path.canonicalize().ok()) else { return Ok(()) };
     let Some(home) = home.parent() else { return Ok(()) };
@@ -121,11 +121,11 @@ fn copy_nss(tree: &Tree, own: &Closure, folder: &str) -> Result<(), TemplateErro
     Ok(())
 }
 
-/// Moves the finished template to its name. Whoever built the same before us, or at the same time, wins; but
-/// one that was altered since is replaced.
+/// Moves the finished template to its name. A template that another builder made before or at the same time stays,
+/// unless it was altered since; then it is replaced.
 fn place(store: &Store, staging: &Staging, id: &str) -> Result<Template, TemplateError> {
     let target = store.dir.join(id);
-    // Twice: another builder may put its own where we just moved an altered one away.
+    // Twice: another builder may put its own where we have just moved an altered one away.
     for attempt in 0..2 {
         match fs::rename(staging.template(), &target) {
             Ok(()) => break,
@@ -142,7 +142,7 @@ fn place(store: &Store, staging: &Staging, id: &str) -> Result<Template, Templat
         }
     }
     let template = Template::open(&target)?;
-    // The newest template is the one that was built last, whether or not it was new.
+    // The newest template is the one built last, even if it existed before.
     let path = target.join(Template::MANIFEST);
     File::open(&path)
         .and_then(|file| file.set_modified(SystemTime::now()))
@@ -150,9 +150,9 @@ fn place(store: &Store, staging: &Staging, id: &str) -> Result<Template, Templat
     Ok(template)
 }
 
-/// A template takes about 400 MB. Those beyond the newest few of each flavour go, unless someone uses them.
+/// Removes templates beyond the newest few of each flavour, unless they are in use. Each takes about 400 MB.
 fn clear_old(store: &Store, staging: &Staging, progress: &mut dyn FnMut(&str)) -> Result<(), TemplateError> {
-    // Two who look at the same time would each take the other for a user.
+    // Two processes that check at the same time would each take the other for a user.
     let _held = Lock::folder(&store.dir).map_err(TemplateError::file("locking", &store.dir))?;
     let all = store.list()?;
     for flavour in [Flavour::Headless, Flavour::Xvfb] {
@@ -161,7 +161,7 @@ fn clear_old(store: &Store, staging: &Staging, progress: &mut dyn FnMut(&str)) -
                 progress(&format!("keeping {}, which is old but in use", old.id));
                 continue;
             }
-            // Moved first: nobody sees it half removed. It goes for good with the builder's own folder.
+            // Moved first, so that nobody sees it half removed. It is deleted with the builder's own folder.
             progress(&format!("removing {}, which is old and unused", old.id));
             let away = staging.dir.join(&old.id);
             fs::rename(&old.dir, &away).map_err(TemplateError::file("removing", &old.dir))?;
@@ -175,7 +175,7 @@ fn is_taken(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::AlreadyExists)
 }
 
-/// A builder's own folder. Locked while it lives, removed when it is done or, if it died, by the next.
+/// A builder's own folder. Locked while the builder runs; removed at its end or, after a crash, by the next one.
 struct Staging {
     dir: PathBuf,
     _lock: Lock,
@@ -185,7 +185,7 @@ impl Staging {
     const LOCK: &str = "lock";
 
     fn make(store: &Path) -> Result<Staging, TemplateError> {
-        // Between a folder and its lock another builder would take it for a dead one's.
+        // Without this lock, another builder could take the folder for an abandoned one before it is locked itself.
         let _held = Lock::folder(store).map_err(TemplateError::file("locking", store))?;
         clear_dead(store)?;
         let mut bytes = [0; 8];
@@ -206,7 +206,7 @@ impl Staging {
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        // The next build removes what cannot be removed now.
+        // The next build removes it if this fails.
         if let Err(error) = fs::remove_dir_all(&self.dir) {
             tracing::warn!(%error, "cannot remove the folder of an unfinished template");
         }

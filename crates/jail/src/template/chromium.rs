@@ -1,4 +1,4 @@
-//! The browser on this host: its real program, and the files it needs beside it.
+//! The browser on this host: its program, and the files that it needs beside it.
 
 use super::tree::Tree;
 use super::{Flavour, TemplateError};
@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where packages put the real programs. What stands in `PATH` is mostly a script.
+/// Paths of the programs in packages. The commands in `PATH` are mostly scripts.
 const HEADLESS: &[&str] = &[
     "/usr/lib/chromium/chromium-headless-shell",
     "/usr/lib64/chromium-browser/headless_shell",
@@ -39,7 +39,7 @@ pub(super) struct Browser {
 
 impl Browser {
     pub fn find(flavour: Flavour, given: Option<&Path>) -> Result<Browser, TemplateError> {
-        // Full Chromium runs headless too; its template is larger.
+        // Full Chromium also runs headless; its template is larger.
         let known: &[&[&str]] = match flavour {
             Flavour::Headless => &[HEADLESS, FULL],
             Flavour::Xvfb => &[FULL],
@@ -65,8 +65,8 @@ impl Browser {
         format!("{FOLDER}/{}", self.name)
     }
 
-    /// The program and what it reads from its own folder: resources, ICU's tables, V8's snapshots, one
-    /// language, the libraries of its software renderer. No crash handler, no debug layers.
+    /// The program and the files of its folder: resources, ICU data, V8 snapshots, one language, the libraries of its
+    /// software renderer. No crash handler, no debug layers.
     pub fn copy(&self, tree: &Tree) -> Result<(), TemplateError> {
         tree.program(&self.program, &self.path())?;
         let read = TemplateError::file("reading", &self.folder);
@@ -75,7 +75,7 @@ impl Browser {
                 entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
             })
             .map_err(read)?;
-        // A package may keep both browsers in one folder: take only what is this one's.
+        // A package may keep both browsers in one folder; only this one's files are taken.
         let own_packs = names.iter().any(|name| is_headless_pack(name));
         names.retain(|name| {
             wanted(name)
@@ -93,7 +93,7 @@ impl Browser {
         Ok(())
     }
 
-    /// Libraries in its folder that it opens while it runs.
+    /// Libraries in its folder that it loads at run time.
     pub fn own_libraries(&self) -> Result<Vec<PathBuf>, TemplateError> {
         let entries = fs::read_dir(&self.folder).map_err(TemplateError::file("reading", &self.folder))?;
         let mut found = Vec::new();
@@ -116,7 +116,7 @@ fn is_library(name: &str) -> bool {
     ["libEGL.so", "libGLESv2.so", "libvk_swiftshader.so", "libvulkan.so.1"].contains(&name)
 }
 
-/// By name: `chromium-headless-shell`, `headless_shell` and `chrome-headless-shell`.
+/// Matches `chromium-headless-shell`, `headless_shell` and `chrome-headless-shell`.
 fn is_headless_shell(program: &str) -> bool {
     program.contains("headless")
 }
@@ -137,11 +137,11 @@ pub(super) fn check_program(path: &Path) -> Result<(), TemplateError> {
 }
 
 fn version(program: &Path) -> Result<String, TemplateError> {
-    // Without its libraries it does not start; this error names them.
+    // Names missing libraries, without which it does not start.
     super::closure::of(program)?;
     let tool =
         run_tool(Command::new(program).arg("--version")).map_err(TemplateError::file("running", program))?;
-    // "Chromium 156.0.7000.1 built on Debian …": the number is what matters.
+    // The number of "Chromium 156.0.7000.1 built on Debian …".
     let number = tool.stdout.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
     number.map(str::to_owned).ok_or_else(|| TemplateError::Tool {
         program: "the browser's --version",

@@ -1,4 +1,4 @@
-//! The shared libraries that programs need, found as the loader would find them.
+//! Finds the shared libraries of programs as the loader would.
 
 use super::TemplateError;
 use super::tree::Tree;
@@ -11,7 +11,7 @@ use std::process::Command;
 pub(super) struct Closure {
     /// The loader: an absolute path, as the program's header names it.
     pub loader: Option<PathBuf>,
-    /// By name and where it is.
+    /// Library names and their paths.
     pub libraries: Vec<(String, PathBuf)>,
 }
 
@@ -42,7 +42,7 @@ fn parse(program: &Path, text: &str) -> Result<Closure, TemplateError> {
     if missing.is_empty() {
         return Ok(closure);
     }
-    // All of them at once: nobody installs packages one by one.
+    // Names all missing ones at once.
     Err(TemplateError::LibraryMissing { program: program.to_owned(), library: missing.join(", ") })
 }
 
@@ -51,20 +51,20 @@ impl Closure {
         self.libraries.iter().find(|(found, _)| found == name).map(|(_, path)| path.as_path())
     }
 
-    /// The loader's first choice of a folder, which differs between processors and distributions: where it
-    /// found libc. Everything goes there, so that the tree needs no cache and no search path.
+    /// The folder that the loader searches first, which differs between processors and distributions: the one of libc.
+    /// All libraries go there, so that the tree needs no cache and no search path.
     pub fn library_folder(&self) -> Option<&str> {
         self.find("libc.so.6")?.parent()?.to_str()
     }
 
-    /// Puts the loader and the libraries into the tree, but for those that lie beside the program.
+    /// Adds the loader and the libraries to the tree, except those beside the program.
     pub fn copy(&self, tree: &Tree, folder: &str, beside: Option<&Path>) -> Result<(), TemplateError> {
         if let Some(loader) = &self.loader {
             tree.program(loader, &loader.to_string_lossy())?;
         }
         for (name, path) in &self.libraries {
             if beside.is_none() || path.parent() != beside {
-                // A library named by its path is looked for at that path.
+                // A library that is named by a path is loaded from that path.
                 let to = if name.starts_with('/') { name.clone() } else { format!("{folder}/{name}") };
                 tree.data(path, &to)?;
             }

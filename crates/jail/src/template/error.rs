@@ -1,4 +1,4 @@
-//! What can go wrong with a template, with a stable code and the next command for each.
+//! Errors of templates, each with a stable code and the next command.
 
 use super::Flavour;
 use crate::disk_full::is_disk_full;
@@ -35,7 +35,7 @@ pub enum TemplateError {
     File { what: &'static str, path: PathBuf, source: io::Error },
 }
 
-/// One way in which a tree differs from its manifest. Paths are relative to the template's folder.
+/// A difference between a tree and its manifest. Paths are relative to the template's folder.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Difference {
     Changed { path: String },
@@ -61,7 +61,7 @@ impl TemplateError {
         }
     }
 
-    /// Whether no jail can be started from the template until somebody mends it. A full disk may have room later.
+    /// Whether no jail can start from the template until a person fixes it. A full disk may have space later.
     pub fn is_runtime_unavailable(&self) -> bool {
         match self {
             TemplateError::ChromiumMissing { .. }
@@ -79,7 +79,7 @@ impl TemplateError {
         }
     }
 
-    /// What to do next, as a command where there is one.
+    /// The next step, as a command where there is one.
     pub fn hint(&self) -> String {
         match self {
             TemplateError::ChromiumMissing { flavour: Flavour::Headless } => {

@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingScript {
     pub script: &'static str,
-    /// The Debian package that mends it.
+    /// The Debian package that provides one.
     pub package: &'static str,
 }
 
@@ -21,8 +21,8 @@ pub struct MissingScript {
 struct Script {
     name: &'static str,
     package: &'static str,
-    /// Sets of files, the best first. The first set with any file on this host is taken, and only that, so
-    /// that a host with every font there is does not make a template of a gigabyte.
+    /// Sets of files, best first. Only the first set of which this host has any file is taken, so that a host with
+    /// every font does not make a template of a gigabyte.
     sets: &'static [&'static [&'static str]],
 }
 
@@ -66,7 +66,7 @@ const SCRIPTS: &[Script] = &[
     },
 ];
 
-/// Small fonts, included if the host has them; `doctor` does not ask for them.
+/// Small fonts, included if present; `doctor` does not require them.
 const ALSO: &[&str] = &[
     "NotoSansArabic-Regular.ttf",
     "NotoSansHebrew-Regular.ttf",
@@ -78,13 +78,13 @@ const ALSO: &[&str] = &[
 const HOST_FOLDERS: &[&str] = &["/usr/share/fonts", "/usr/local/share/fonts"];
 const FOLDER: &str = "/usr/share/fonts";
 
-/// What fontconfig knows of the fonts, so that a browser need not read them all at its first text.
+/// fontconfig's cache, so that a browser need not scan all fonts at its first text.
 const CACHE: &str = "/usr/share/fontconfig-cache";
 
-/// The cache holds the time of the fonts' folder; a fixed one, so that two builds are equal.
+/// The cache contains the modification time of the fonts' folder. A fixed time keeps builds reproducible.
 const FOLDER_TIME: Duration = Duration::from_secs(1_000_000_000);
 
-/// Maps the names that pages ask for to what is there, and says what comes after when a glyph is missing.
+/// Maps the font names that pages use to available fonts, and sets the fallback order for missing glyphs.
 const CONFIG: &str = r#"<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
 <fontconfig>
@@ -132,7 +132,7 @@ pub(super) fn copy(tree: &Tree, progress: &mut dyn FnMut(&str)) -> Result<(), Te
     tree.folder(CACHE)?;
     match fill_cache(tree) {
         Ok(()) => tree.data_modes(CACHE),
-        // A template without it is right, only slower.
+        // A template without the cache works, only slower.
         Err(why) => {
             progress(&format!(
                 "no font cache ({why}): the first text in each browser takes about 25 ms more"
@@ -142,10 +142,10 @@ pub(super) fn copy(tree: &Tree, progress: &mut dyn FnMut(&str)) -> Result<(), Te
     }
 }
 
-/// Fills the cache of fonts.
+/// Builds the font cache.
 const FC_CACHE: &str = "/usr/bin/fc-cache";
 
-/// Runs the host's `fc-cache` with the tree as its root, which `fc-cache` has no option for.
+/// Runs the host's `fc-cache` with the tree as its root directory, for which `fc-cache` has no option.
 fn fill_cache(tree: &Tree) -> Result<(), String> {
     let bwrap = find_program("bwrap").ok_or_else(|| "bubblewrap is not installed".to_owned())?;
     if !Path::new(FC_CACHE).is_file() {
@@ -164,7 +164,7 @@ fn fill_cache(tree: &Tree) -> Result<(), String> {
     }
 }
 
-/// The files of the first set that is there, or none.
+/// The files of the first available set, or none.
 fn chosen(script: &Script, fonts: &BTreeMap<String, PathBuf>) -> Vec<&'static str> {
     let there = |set: &&[&'static str]| {
         set.iter().copied().filter(|name| fonts.contains_key(*name)).collect::<Vec<_>>()
@@ -180,7 +180,7 @@ fn host_fonts() -> BTreeMap<String, PathBuf> {
     found
 }
 
-/// A folder that cannot be read has no fonts for us; links are not followed, so it ends.
+/// The fonts of an unreadable folder are skipped. Links are not followed, so the search ends.
 fn collect(folder: &Path, depth: usize, found: &mut BTreeMap<String, PathBuf>) {
     const DEEPEST: usize = 6;
     let Ok(entries) = fs::read_dir(folder) else { return };

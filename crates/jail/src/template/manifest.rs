@@ -1,4 +1,4 @@
-//! What a template consists of, file by file, and the id that follows from it.
+//! The files of a template, and the id that is derived from them.
 
 use super::{Difference, Flavour, TemplateError};
 use crate::folder;
@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-/// Nothing of the host and no time is in here: the same inputs give the same bytes, and so the same id.
+/// Contains no property of the host and no time: equal inputs give equal bytes, and so the same id.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Manifest {
@@ -37,9 +37,9 @@ pub(super) enum Entry {
     Link {
         target: String,
     },
-    /// A device, pipe or socket. No build makes one, so in a tree it is always a difference.
+    /// A device, pipe or socket. Builds make none, so in a tree it is always a difference.
     Special,
-    /// Of a user who is neither root nor us, and could change it at any time; always a difference, too.
+    /// Owned by a user other than root and us, who could change it at any time; always a difference.
     Foreign,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn id(flavour: Flavour, manifest: &[u8]) -> String {
     format!("{flavour}-{}", digest.get(..16).unwrap_or(&digest))
 }
 
-/// Everything below `root`, and `root`.
+/// `root` and everything below it.
 pub(super) fn scan(root: &Path) -> Result<BTreeMap<String, Entry>, TemplateError> {
     let mut entries = BTreeMap::new();
     let mut waiting = vec![String::new()];
@@ -102,7 +102,7 @@ fn entry(path: &Path) -> Result<Entry, TemplateError> {
     })
 }
 
-/// What is not as it was; in order of path.
+/// The differences, ordered by path.
 pub(super) fn compare(
     expected: &BTreeMap<String, Entry>,
     found: &BTreeMap<String, Entry>,

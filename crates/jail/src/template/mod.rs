@@ -1,7 +1,7 @@
 //! Templates: the read-only file trees that jails are made of.
 //!
-//! `<store>/<id>/root` is the tree and `<store>/<id>/manifest.json` says what is in it. The id is a digest
-//! of the manifest, so a template cannot be changed and keep its name.
+//! `<store>/<id>/root` is the tree and `<store>/<id>/manifest.json` describes it. The id is a digest of the manifest,
+//! so a changed template cannot keep its name.
 
 mod build;
 mod chromium;
@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-/// Of a store and its templates, whatever the umask: jails run as other users, who must not write.
+/// Mode of a store and its templates, whatever the umask: jails run as other users, who must not write.
 const FOLDER_MODE: u32 = 0o755;
 
 /// Path of the bridge in every template.
@@ -48,11 +48,11 @@ pub struct BuildOptions {
     pub flavour: Flavour,
     /// The bridge's program on this host.
     pub bridge: PathBuf,
-    /// The browser's real program (not a wrapper script); looked for when not given.
+    /// The browser's program (not a wrapper script); searched for if `None`.
     pub browser: Option<PathBuf>,
 }
 
-/// The version of the browser that a template built now would hold; for telling that one is out of date.
+/// The version of the browser that a new template would have, to detect outdated ones.
 pub fn host_version(flavour: Flavour) -> Result<String, TemplateError> {
     chromium::Browser::find(flavour, None).map(|browser| browser.version)
 }
@@ -64,7 +64,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Makes the folder if it is not there. `template_store_unsafe` if another user but root could write
+    /// Makes the folder if it does not exist. Fails with `template_store_unsafe` if a user other than root could write
     /// to it.
     pub fn open(dir: &Path) -> Result<Store, TemplateError> {
         folder::make(dir, FOLDER_MODE).map_err(TemplateError::file("making", dir))?;
@@ -72,8 +72,8 @@ impl Store {
         Ok(Store { dir: dir.to_owned() })
     }
 
-    /// Builds from what is installed on this host. The same inputs again give the same template, which is
-    /// then the newest. Of each flavour the three newest are kept, and whatever is in use.
+    /// Builds a template from the installed programs. Equal inputs give the same template, which then counts as the
+    /// newest. The three newest of each flavour are kept, and those in use.
     pub fn build(
         &self,
         options: &BuildOptions,
@@ -82,7 +82,8 @@ impl Store {
         build::build(self, options, progress)
     }
 
-    /// The most recently built first. What has no readable manifest is left out, see [`all`](Store::all).
+    /// The templates, most recently built first. Folders without a readable manifest are left out, see
+    /// [`all`](Store::all).
     pub fn list(&self) -> Result<Vec<Template>, TemplateError> {
         let mut found = Vec::new();
         for (_, template) in self.all()? {
@@ -96,7 +97,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Every folder by its name, with the template in it or the reason why it cannot be read as one.
+    /// Every folder by name, with its template or the reason why it cannot be read.
     pub fn all(&self) -> Result<BTreeMap<String, Result<Template, TemplateError>>, TemplateError> {
         let mut found = BTreeMap::new();
         for entry in fs::read_dir(&self.dir).map_err(TemplateError::file("reading", &self.dir))? {
@@ -107,7 +108,7 @@ impl Store {
                 continue;
             }
             let template = Template::open(&entry.path());
-            // A builder may have removed it since.
+            // Another builder may have removed it in between.
             if template.is_ok() || fs::symlink_metadata(entry.path()).is_ok() {
                 found.insert(name, template);
             }
@@ -115,25 +116,25 @@ impl Store {
         Ok(found)
     }
 
-    /// `template_missing` when there is none.
+    /// `template_missing` if there is none.
     pub fn newest(&self, flavour: Flavour) -> Result<Template, TemplateError> {
         let newest = self.list()?.into_iter().find(|template| template.flavour() == flavour);
         newest.ok_or(TemplateError::Missing { flavour })
     }
 }
 
-/// One that is not removed while this is kept.
+/// A template that is not removed while this value exists.
 #[derive(Clone, Debug)]
 pub struct Template {
     id: String,
     dir: PathBuf,
     root: PathBuf,
     manifest: Manifest,
-    /// The id that follows from the manifest; another than `id` if someone changed it.
+    /// The id computed from the manifest; differs from `id` if the manifest was changed.
     computed: String,
     built: SystemTime,
-    /// Shared by all who use it. `None` while someone else has it alone: a builder that removes it, or a
-    /// user of the host who is up to no good and must not keep us from starting.
+    /// A lock shared by all users of the template. `None` if another process holds it exclusively: a builder that
+    /// removes the template, or a hostile user who must not be able to block a start.
     lock: Option<Arc<Lock>>,
 }
 
@@ -196,14 +197,14 @@ impl Template {
         self.built
     }
 
-    /// Whether this value is the only one, in any process. No other comes to be while it is kept.
+    /// Whether this value holds the lock alone, over all processes. While it does, no other can be made.
     fn is_unused(&self) -> Result<bool, TemplateError> {
         let alone = self.lock.as_ref().map_or(Ok(false), |lock| lock.try_exclusive());
         alone.map_err(TemplateError::file("locking", &self.dir))
     }
 
-    /// `template_altered`, with every difference, unless the tree is what the manifest says and the
-    /// manifest is what the name says.
+    /// `template_altered`, with every difference, unless the tree matches the manifest and the manifest matches the
+    /// name.
     pub fn verify(&self) -> Result<(), TemplateError> {
         let mut differences = Vec::new();
         if self.computed != self.id {

@@ -1,7 +1,7 @@
 //! The record that a template was verified, so that the next start compares file attributes instead of 300 MB of bytes.
 //!
-//! A file cannot be changed without a new change time, which only the kernel sets. Whoever could write the record could
-//! write the template: both are in the store, which belongs to us or to root.
+//! The kernel sets a new change time whenever a file changes. Whoever could write the record could write the template:
+//! both are in the store, which belongs to us or to root.
 
 use super::{Template, TemplateError};
 use crate::folder;
@@ -12,12 +12,12 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// A change right after the files were read may get the same change time as one before. So a tree that has just changed
-/// is not recorded as verified.
+/// A change right after the files were read may have the same change time as one before. So a tree that was changed
+/// just now is not recorded as verified.
 const SETTLED: Duration = Duration::from_secs(2);
 
 impl Template {
-    /// As [`verify`](Template::verify), unless no file was changed since it last succeeded.
+    /// Like [`verify`](Template::verify), and skipped if no file was changed since it last succeeded.
     pub fn verify_if_changed(&self) -> Result<(), TemplateError> {
         let failed = TemplateError::file("looking at", &self.dir);
         let attributes = Attributes::of(&self.dir).map_err(failed)?;
@@ -30,7 +30,7 @@ impl Template {
         if began.duration_since(newest).is_ok_and(|age| age >= SETTLED)
             && let Err(error) = self.record(&attributes)
         {
-            // A store of root's: the next start reads every byte again.
+            // The store belongs to root: the next start reads every byte again.
             tracing::debug!(%error, "cannot record that the template was verified");
         }
         Ok(())
@@ -59,7 +59,7 @@ impl Template {
             .and_then(|mut file| file.write_all(attributes.digest.as_bytes()))
             .and_then(|()| fs::rename(&new, &path));
         if written.is_err() {
-            // What a process with the same id left is in the way once.
+            // Otherwise the remaining file would block the next process with the same id.
             drop(fs::remove_file(&new));
         }
         written

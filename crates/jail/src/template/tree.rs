@@ -1,4 +1,4 @@
-//! A file tree in the making: every file gets its mode here, none keeps the host's.
+//! A file tree under construction: every file gets its mode here, not from the host.
 
 use super::TemplateError;
 use std::fs::{self, File, Permissions};
@@ -26,7 +26,7 @@ impl Tree {
         &self.root
     }
 
-    /// `path` and all above it.
+    /// `path` and its ancestors.
     pub fn folder(&self, path: &str) -> Result<(), TemplateError> {
         let mut folder = self.root.clone();
         for part in std::iter::once("").chain(path.split('/').filter(|part| !part.is_empty())) {
@@ -41,7 +41,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A folder that any user may write to, as a tmpfs over it takes on its mode in some runtimes.
+    /// A folder that any user may write to, because a tmpfs on it takes its mode in some runtimes.
     pub fn scratch(&self, path: &str) -> Result<(), TemplateError> {
         self.folder(path)?;
         self.mode(&self.at(path), 0o1777)
@@ -51,7 +51,7 @@ impl Tree {
         self.copy(from, to, DATA)
     }
 
-    /// A program, or the loader, which the kernel wants to be executable although nobody runs it.
+    /// A program, or the loader, which the kernel requires to be executable.
     pub fn program(&self, from: &Path, to: &str) -> Result<(), TemplateError> {
         self.copy(from, to, PROGRAM)
     }
@@ -67,7 +67,7 @@ impl Tree {
         symlink(target, &path).map_err(TemplateError::file("linking", &path))
     }
 
-    /// A folder of data files, with those below it and the links between them.
+    /// A folder of data files with its subfolders and the links between them.
     pub fn data_folder(&self, from: &Path, to: &str) -> Result<(), TemplateError> {
         self.folder(to)?;
         for entry in fs::read_dir(from).map_err(TemplateError::file("reading", from))? {
@@ -83,7 +83,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Gives files that some other program put into a folder the mode of data.
+    /// Sets the mode of data files that another program wrote into a folder.
     pub fn data_modes(&self, folder: &str) -> Result<(), TemplateError> {
         let path = self.at(folder);
         for entry in fs::read_dir(&path).map_err(TemplateError::file("reading", &path))? {
@@ -92,7 +92,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Sets when a folder last changed.
+    /// Sets a folder's modification time.
     pub fn date(&self, folder: &str, time: SystemTime) -> Result<(), TemplateError> {
         let path = self.at(folder);
         let dated = File::open(&path).and_then(|folder| folder.set_modified(time));

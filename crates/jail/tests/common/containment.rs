@@ -1,4 +1,4 @@
-//! What a program sees and can do from inside a real jail. `crate::home` says of which runtime.
+//! What a program can see and do inside a real jail. `crate::home` chooses the runtime.
 
 use crate::common::seen::seen;
 use crate::common::{id, spec};
@@ -25,7 +25,7 @@ fn a_jail_shows_nothing_of_the_host() {
     is("hostname", "jail".into());
     is("shell", false.into());
     is("setuid", serde_json::json!([]));
-    // The three standard ones, and the one with which it looks at the list.
+    // The standard three, and the one that lists the folder.
     is("descriptors", 4.into());
     is("environment", serde_json::json!([["GREETING", "hello"], ["PWD", "/"]]));
     is(

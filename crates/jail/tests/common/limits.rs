@@ -1,4 +1,4 @@
-//! Every limit of a jail, by exceeding it. `crate::home` says of which runtime.
+//! Every limit of a jail, by exceeding it. `crate::home` chooses the runtime.
 
 use crate::common::{cgroups_of, id};
 use jail::{CpuWeight, Enforcement, JailState, Limits, Runtime};
@@ -112,7 +112,7 @@ fn cpu_time_is_counted_and_weighed_by_the_jails_own_cgroup() {
         runtime.set_cpu_weight(&id("busy"), set).unwrap();
         assert_eq!(weight(), expected);
     }
-    // Starting it took some.
+    // Starting the jail took some.
     let first = runtime.cpu_usage(&id("busy")).unwrap().unwrap();
     assert!(!first.is_zero());
     assert!(runtime.cpu_usage(&id("busy")).unwrap().unwrap() >= first);

@@ -1,4 +1,4 @@
-//! What the tests of real jails share.
+//! Helpers for tests of real jails.
 #![allow(dead_code, reason = "each test program uses a part")]
 
 #[path = "../../../stockade/tests/common/seen.rs"]
@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 pub const CONTROLLERS: [&str; 4] = ["memory", "cpu", "cpuacct", "pids"];
 
-/// The control plane in miniature.
+/// The small control plane of `tests/programs/host.rs`.
 pub fn host_program() -> &'static str {
     static PATH: OnceLock<String> = OnceLock::new();
     PATH.get_or_init(|| test_program("jail-host"))
@@ -40,7 +40,7 @@ fn test_program(name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Where the tests of this checkout build templates: a folder that the users of jails can reach, wherever the
+/// The folder in which the tests of this checkout build templates. The users of jails can reach it, wherever the
 /// project was cloned to.
 pub fn place() -> PathBuf {
     let uid = rustix::process::getuid().as_raw();
@@ -55,13 +55,13 @@ pub fn store_dir() -> PathBuf {
     place().join("templates")
 }
 
-/// A template with the probe in the bridge's place, built once for all tests and kept between runs.
+/// A template with the probe in place of the bridge, built once for all tests and kept between runs.
 pub fn template() -> &'static Template {
     static BUILT: OnceLock<Template> = OnceLock::new();
     BUILT.get_or_init(|| {
         let store = Store::open(&store_dir()).unwrap();
         let built = store.build(&options(Flavour::Headless), &mut |_| {}).unwrap();
-        // Each change of the probe makes another 300 MB.
+        // Each change of the probe makes another template of 300 MB.
         for old in store.list().unwrap() {
             if old.id() != built.id() {
                 fs::remove_dir_all(old.root().parent().unwrap()).unwrap();
@@ -71,7 +71,7 @@ pub fn template() -> &'static Template {
     })
 }
 
-/// A store with the shared template in it, by hard links. Break a link before you change its file.
+/// A store with the shared template in it, as hard links. Unlink a file before changing it.
 pub fn scratch() -> (TempDir, Store) {
     let folder = tempfile::tempdir_in(place()).unwrap();
     let original = template().root().parent().unwrap();
@@ -117,7 +117,7 @@ impl Home {
         Home { runtime: Some(NativeRuntime::start_from(template.clone(), &options).unwrap()), folder }
     }
 
-    /// Starts a jail; its first process.
+    /// Starts a jail; returns its first process.
     pub fn launch(&self, name: &str, limits: Limits, arguments: &[&str]) -> ProcessInfo {
         self.runtime().prepare(&id(name)).unwrap();
         self.runtime().start_jail(&spec(name, limits, arguments)).unwrap()
@@ -142,7 +142,7 @@ impl<R: Runtime> Home<R> {
         self.runtime().start(&spec(name, limits, arguments)).unwrap();
     }
 
-    /// Runs the probe in a jail to its end; its output, as JSON.
+    /// Runs the probe in a jail to its end; returns its output as JSON.
     pub fn probe(&self, limits: Limits, arguments: &[&str]) -> Value {
         self.start("probe", limits, arguments);
         let state = self.wait_for_exit("probe");
@@ -167,7 +167,7 @@ impl<R: Runtime> Home<R> {
         own.jails.into_iter().find(|report| report.id == id(name)).unwrap().pids
     }
 
-    /// The jail's PID 1, by its number on the host.
+    /// The jail's PID 1, as the host numbers it.
     pub fn first_pid(&self, name: &str) -> u32 {
         let is_first = |pid: &u32| {
             let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
@@ -188,7 +188,7 @@ pub fn spec(name: &str, limits: Limits, arguments: &[&str]) -> JailSpec {
     }
 }
 
-/// Tries again and again, for as long as a loaded machine may take.
+/// Retries until it succeeds, with a time limit for a loaded machine.
 pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..2000 {
         if done() {
@@ -199,19 +199,19 @@ pub fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     panic!("in vain: {what}");
 }
 
-/// Whether a process runs. One that nobody has waited for yet is dead all the same.
+/// Whether a process runs. A zombie counts as dead.
 pub fn alive(pid: u32) -> bool {
     fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| {
         !matches!(stat.rsplit(") ").next().and_then(|rest| rest.chars().next()), Some('Z' | 'X'))
     })
 }
 
-/// The folders of an instance in the cgroup hierarchies, wherever they are mounted.
+/// The folders of an instance in all mounted cgroup hierarchies.
 pub fn cgroups_of(instance: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for mount in std::iter::once(PathBuf::new()).chain(CONTROLLERS.map(PathBuf::from)) {
         let path = Path::new("/sys/fs/cgroup").join(mount).join("stockade").join(instance);
-        // One that is mounted with another is a link.
+        // A controller that is mounted with another one is a link.
         if path.is_dir() && !found.contains(&path.canonicalize().unwrap()) {
             found.push(path.canonicalize().unwrap());
         }
@@ -224,7 +224,7 @@ pub fn kill(pid: u32, signal: &str) {
     assert!(done.success());
 }
 
-/// A control plane that can be killed.
+/// A control plane that tests can kill.
 pub struct Host {
     pub child: Child,
     pub instance: String,
@@ -234,7 +234,7 @@ pub struct Host {
 
 impl Host {
     pub fn start(runtime: &Path, jails: usize) -> Host {
-        // Tests that run in the background of a shell start out with interrupts ignored.
+        // Tests in the background of a shell inherit ignored interrupts.
         let mut command = Command::new("env");
         template();
         command.args(["--default-signal=INT,TERM", host_program()]);

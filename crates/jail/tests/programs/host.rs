@@ -1,6 +1,6 @@
-//! A control plane in miniature, for tests to start, question and kill.
+//! A small control plane for tests to start, query and kill.
 //!
-//! `run DIR STORE COUNT CGROUP` starts that many jails from the newest template, says so and waits to be killed;
+//! `run DIR STORE COUNT CGROUP` starts that many jails from the newest template, prints a line and waits to be killed;
 //! `build STORE BRIDGE` builds a template; `probe CGROUP` checks the machine. CGROUP is `auto`, `weaker` or a path.
 
 use jail::template::{BuildOptions, Flavour, Store};
@@ -39,7 +39,7 @@ fn run(dir: &str, store: &str, count: &str, cgroup: &str) -> Result<(), Box<dyn 
         cgroup: choice(cgroup),
         keeper: KeeperCommand::default(),
     };
-    // Not verified: these tests are not about templates, and hashing one takes a second.
+    // Not verified, because hashing a template takes a second and other tests cover it.
     let template = Store::open(&options.templates)?.newest(options.flavour)?;
     let runtime = match NativeRuntime::start_from(template, &options) {
         Ok(runtime) => runtime,

@@ -1,4 +1,4 @@
-//! A program that misbehaves inside a jail, where it stands in the bridge's place, and says how far it got.
+//! A hostile program that runs in a jail in place of the bridge and reports what it could do.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -43,7 +43,7 @@ fn say(value: &serde_json::Value) -> io::Result<()> {
     out.flush()
 }
 
-/// Everything that can be seen from in here.
+/// Everything that is visible inside the jail.
 fn facts() -> io::Result<()> {
     let status: BTreeMap<String, String> = fs::read_to_string("/proc/self/status")?
         .lines()
@@ -87,7 +87,7 @@ fn names(folder: &str) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What a walk over all files finds; /proc is no place to keep anything.
+/// The result of a walk over all files outside of /proc.
 #[derive(Default)]
 struct Tree {
     executables: Vec<PathBuf>,
@@ -105,7 +105,7 @@ impl Tree {
             fs::remove_file(&attempt)?;
             self.writable.push(folder.to_owned());
         }
-        // A folder that we may not read hides nothing that we could use.
+        // An unreadable folder contains nothing that the program could use.
         let Ok(entries) = fs::read_dir(folder) else { return Ok(()) };
         for entry in entries {
             let path = entry?.path();
@@ -129,7 +129,7 @@ impl Tree {
     }
 }
 
-/// Asks the kernel for what it should refuse, and for what it must not; the error number of each, 0 for none.
+/// Makes system calls that must be refused, and some that must not; the error number of each, 0 for none.
 fn calls() -> io::Result<()> {
     let attempts: Vec<(&str, libc::c_long, [libc::c_long; 3])> = vec![
         ("ptrace", libc::SYS_ptrace, [0, 0, 0]),
@@ -159,7 +159,7 @@ fn calls() -> io::Result<()> {
         ("x32 getpid", libc::SYS_getpid | 0x4000_0000, [0, 0, 0]),
         ("allowed unix", libc::SYS_socket, [libc::AF_UNIX.into(), libc::SOCK_STREAM.into(), 0]),
         ("allowed inet", libc::SYS_socket, [libc::AF_INET.into(), libc::SOCK_STREAM.into(), 0]),
-        // No descriptor is needed to be refused, and without the filter this one would be a bad one.
+        // The filter refuses before the descriptor is checked; without the filter this one is invalid.
         ("iptables", libc::SYS_setsockopt, [-1, libc::SOL_IP.into(), 64]),
         ("ip6tables", libc::SYS_setsockopt, [-1, libc::SOL_IPV6.into(), 64]),
         ("arptables", libc::SYS_setsockopt, [-1, libc::SOL_IP.into(), 96]),
@@ -174,7 +174,7 @@ fn calls() -> io::Result<()> {
     for (name, arguments) in sockets() {
         attempt(name.to_owned(), libc::SYS_socket, arguments.map(Into::into));
     }
-    // Once more with every right over a network of its own, as Chromium's sandbox has it for a moment.
+    // Again with all capabilities in a network namespace of its own, as Chromium's sandbox has for a moment.
     let namespaces = libc::CLONE_NEWUSER | libc::CLONE_NEWNET;
     attempt("allowed namespaces".to_owned(), libc::SYS_unshare, [namespaces.into(), 0, 0]);
     for (name, arguments) in sockets() {
@@ -183,7 +183,7 @@ fn calls() -> io::Result<()> {
     say(&serde_json::json!(results))
 }
 
-/// Sockets that a browser uses, and such as open up more of the kernel than it needs.
+/// Sockets that a browser uses, and sockets that expose more of the kernel than it needs.
 fn sockets() -> Vec<(&'static str, [libc::c_int; 3])> {
     use libc::{AF_INET, AF_INET6, AF_NETLINK, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM};
     vec![
@@ -225,7 +225,7 @@ fn connect(address: &str) -> io::Result<()> {
     say(&serde_json::json!({ "tcp": kind(tcp), "udp": kind(udp) }))
 }
 
-/// Reaches the host through both sockets, and tries to leave something in their folder.
+/// Connects to the host through both sockets, and tries to leave files in their folder.
 fn dial() -> io::Result<()> {
     for name in ["cdp", "egress"] {
         UnixStream::connect(format!("/run/stockade/{name}.sock"))?.write_all(name.as_bytes())?;
@@ -289,7 +289,7 @@ fn eat_in_child() -> io::Result<()> {
     say(&serde_json::json!({ "signal": status.signal() }))
 }
 
-/// Writes without end, until someone ends it.
+/// Writes until it is killed.
 fn flood() -> io::Result<()> {
     let mut out = io::stdout().lock();
     loop {

@@ -1,4 +1,4 @@
-//! Cards of every kind, rendered: what a person reads, in the order in which they read it.
+//! Cards of every kind, rendered: the texts that a person reads, in reading order.
 
 use super::*;
 use browser::RedactedPageText;

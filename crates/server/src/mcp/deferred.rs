@@ -46,7 +46,7 @@ where
     S: AsyncFnMut() -> Result<BackendConnection, Fault>,
 {
     let fault = StartFault::new(fault);
-    let mut stand_in = StandIn::start(fault.clone());
+    let mut interim = InterimServer::start(fault.clone());
     let mut input = BufReader::new(input);
     let mut introduction = ClientIntroduction::default();
     while let Some(line) = read_line(&mut input).await.map_err(pipe_failed)? {
@@ -58,7 +58,7 @@ where
                     let mut read = BufReader::new(read);
                     introduction.repeat(&mut read, &mut write).await.map_err(pipe_failed)?;
                     write.write_all(&line).await.map_err(pipe_failed)?;
-                    return carry(input, output, read, write).await.map_err(pipe_failed);
+                    return relay(input, output, read, write).await.map_err(pipe_failed);
                 }
                 Err(refused) => {
                     tracing::warn!(fault = %refused, "still cannot start");
@@ -67,7 +67,7 @@ where
             }
         }
         introduction.note(&message, &line);
-        stand_in.forward(&message, &line, &mut output).await.map_err(pipe_failed)?;
+        interim.forward(&message, &line, &mut output).await.map_err(pipe_failed)?;
     }
     Err(fault.get())
 }
@@ -104,14 +104,14 @@ fn is_response(line: &[u8], id: &Value) -> bool {
         .is_ok_and(|message| message["id"] == *id && message.get("method").is_none())
 }
 
-/// The server that answers meanwhile.
-struct StandIn {
+/// The server that answers in the meantime.
+struct InterimServer {
     read: BufReader<ReadHalf<DuplexStream>>,
     write: WriteHalf<DuplexStream>,
 }
 
-impl StandIn {
-    fn start(fault: StartFault) -> StandIn {
+impl InterimServer {
+    fn start(fault: StartFault) -> InterimServer {
         let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
         tokio::spawn(async move {
             let (read, write) = tokio::io::split(theirs);
@@ -126,7 +126,7 @@ impl StandIn {
             }
         });
         let (read, write) = tokio::io::split(ours);
-        StandIn { read: BufReader::new(read), write }
+        InterimServer { read: BufReader::new(read), write }
     }
 
     /// Sends one message; if it is a request or cannot be read, passes lines on until its answer has been passed on.
@@ -153,7 +153,7 @@ impl StandIn {
         };
         match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
             Ok(answered) => answered,
-            // A message that is no request of MCP gets no answer.
+            // A message that is not an MCP request gets no answer.
             Err(_) => Ok(()),
         }
     }
@@ -202,7 +202,7 @@ impl ClientIntroduction {
 }
 
 /// Carries bytes both ways until the server has closed its side.
-async fn carry(
+async fn relay(
     mut input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
     mut from_server: impl AsyncRead + Unpin,

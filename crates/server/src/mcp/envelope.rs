@@ -1,7 +1,7 @@
 //! The JSON-RPC envelope, checked before the protocol library sees a message. Pipes and HTTP use the same check.
 //!
-//! The library drops what it cannot parse, and takes a request whose parameters do not fit for an unknown method. Its
-//! client would wait for ever, or be told something that is not so.
+//! The library drops messages that it cannot parse, and treats a request with invalid parameters as an unknown method.
+//! Its client would wait for ever, or get a wrong reason.
 
 use engine::error::Fault;
 use error_code::ErrorCode;
@@ -36,7 +36,7 @@ const REQUEST_VERSION: &str = "/params/_meta/io.modelcontextprotocol~1protocolVe
 /// A message that is refused, with the error that answers it.
 #[derive(Debug)]
 pub struct Rejection {
-    /// The id of the request, or null where there is none to be had.
+    /// The id of the request; null if it cannot be read.
     id: Value,
     code: i32,
     message: &'static str,

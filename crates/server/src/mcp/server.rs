@@ -417,7 +417,7 @@ impl ServerHandler for McpServer {
     }
 }
 
-/// What the server says of itself, whether or not its browser can start.
+/// The server's description of itself, whether or not its browser can start.
 pub(super) fn server_info() -> ServerConfig {
     let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().enable_tasks().build();
     let mut about = Implementation::new("stockade", env!("CARGO_PKG_VERSION"));

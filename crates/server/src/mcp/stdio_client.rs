@@ -104,7 +104,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> StdioClient<R> {
             };
             match envelope::parse(&line) {
                 Ok(ClientJsonRpcMessage::Request(_)) => {}
-                // It was for the server that is gone.
+                // It was for the lost server.
                 Ok(_) => continue,
                 Err(rejection) if rejection.is_answered => {
                     self.send(&rejection.to_json()).await?;
@@ -221,14 +221,14 @@ impl<R: AsyncRead + Send + Unpin + 'static> StdioClient<R> {
         tokio::select! {
             done = &mut down => done.map(|()| RelayEnd::ServerLost),
             sent = &mut up => match sent {
-                // What the server sent before it ended is still to be read.
+                // What the server sent before it ended must still be read.
                 Ok(end) => down.await.map(|()| end),
                 Err(error) => Err(error),
             },
         }
     }
 
-    /// Makes a new server know what the client told the last one.
+    /// Repeats the client's introduction for a new server.
     async fn repeat_handshake(
         &self,
         replies: &mut LineReader<impl AsyncRead + Unpin>,

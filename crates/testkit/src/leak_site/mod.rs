@@ -1,4 +1,4 @@
-//! The echo site: the canaries sign in to it, and it tries to return them to the agent in every way.
+//! The echo site: the canaries sign in to it, and it tries every way to return them to the agent.
 //!
 //! The site knows the canaries from the start, so its pages do not depend on what it receives. It records which canaries
 //! it did receive, because a run in which none arrived proves nothing.

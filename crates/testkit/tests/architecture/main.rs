@@ -114,7 +114,7 @@ fn only_in(word: &str, allowed: &[&str]) {
     assert!(strays.is_empty(), "{word:?} may not stand in {strays:?}");
 }
 
-/// Promises that a type holds no text of a page or an agent: what implements them goes into replies as it is.
+/// Marker traits that promise a type without text of a page or an agent: such types go into replies unredacted.
 #[test]
 fn only_these_files_promise_that_a_type_needs_no_redaction() {
     let promises = ["SafeText for", "RedactedFields for", "declare_safe_text!"];

@@ -1,4 +1,4 @@
-//! Type names that stand for two things in one crate.
+//! Type names that are used for two types in one crate.
 
 use crate::source::{SourceFile, is_test, tokens};
 use std::collections::BTreeMap;

@@ -1,9 +1,9 @@
-//! Credentials out of the environment: a JSON document in a variable, or the name of a file that holds it.
+//! Credentials from the environment: a JSON document in a variable, or the name of a file that contains it.
 //!
-//! `STOCKADE_CREDENTIAL_GITHUB_COM` is credential `github.com`, and `STOCKADE_CREDENTIAL_GITHUB_COM_FILE` names a file
-//! with it. An underscore stands for a dot, two for a dash. The variables are taken once, at the start: they cannot be
-//! changed from outside afterwards. A file is read at every opening. All of it is tenant `default`'s: a name that is made
-//! of a tenant's and a credential's could be read in two ways.
+//! `STOCKADE_CREDENTIAL_GITHUB_COM` is credential `github.com`; `STOCKADE_CREDENTIAL_GITHUB_COM_FILE` names a file with
+//! it. One underscore stands for a dot, two for a dash. Variables are read once, at the start, because nothing can
+//! change them afterwards. Files are read each time a credential is opened. Everything belongs to tenant `default`: a
+//! variable name made of a tenant and a credential would be ambiguous.
 
 use crate::backend::unknown;
 use crate::credential::{Credential, CredentialId};
@@ -25,7 +25,7 @@ pub struct EnvBackend {
 
 const FILE: &str = "_FILE";
 
-/// A file that is not read by then is on a disk that hangs, or a pipe that nobody writes to.
+/// Time limit for reading a file: the disk may hang, or the file may be a pipe without a writer.
 const READING: Duration = Duration::from_secs(10);
 
 impl EnvBackend {
@@ -70,7 +70,8 @@ fn serves(tenant: &Tenant) -> bool {
     tenant.as_str() == "default"
 }
 
-/// A file as wiped memory, up to the largest document and a byte, which is then found to be too large.
+/// Reads a file into memory that is wiped: up to one byte more than the largest document, so that a longer one is
+/// noticed.
 pub(super) async fn read_file(file: &Path) -> std::io::Result<Zeroizing<Vec<u8>>> {
     read_within(file, READING).await
 }
@@ -112,7 +113,7 @@ mod tests {
         rustix::fs::mkfifoat(CWD, &pipe, Mode::RUSR | Mode::WUSR).unwrap();
         let error = read_within(&pipe, Duration::from_millis(200)).await.unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::TimedOut);
-        // Whoever waits for it in the background is let go.
+        // Ends the background thread that waits for the file.
         rustix::fs::open(&pipe, OFlags::RDWR | OFlags::NONBLOCK, Mode::empty()).unwrap();
     }
 }

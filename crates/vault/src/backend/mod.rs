@@ -1,5 +1,5 @@
-//! Where credentials rest, behind one interface. Each backend reads anew at every opening, so one that was down works
-//! again when it is back, and what was changed there counts from the next session on.
+//! Backends: where credentials are stored, behind one interface. A backend is read each time a credential is opened, so
+//! an outage needs no restart, and changes apply from the next session.
 
 mod env;
 mod kv;
@@ -18,7 +18,7 @@ use policy::Tenant;
 use redact::{Secret, SendIn};
 use std::time::Duration;
 
-/// The backends there are. A closed list: each has a code of its own for being down.
+/// All backends. The list is closed, because each has an error code of its own for an outage.
 pub enum Vault {
     /// KV version 2 of HashiCorp Vault or OpenBao.
     Kv(KvBackend),
@@ -70,7 +70,8 @@ impl Vault {
         Ok(self.open(tenant, id).await?.outline())
     }
 
-    /// The one-time code of this moment, and for how many seconds it is: for an operator who logs in. The seed stays here.
+    /// The current one-time code and how many seconds it remains valid, for an operator who logs in. The seed stays
+    /// here.
     pub async fn code(
         &self,
         tenant: &Tenant,
@@ -82,7 +83,7 @@ impl Vault {
         Ok((totp.code_at(now), totp.seconds_left(now)))
     }
 
-    /// The user name and password of a credential with basic auth, for a proxy of the operator's own network.
+    /// The user name and password of a credential with basic auth, for an upstream proxy.
     pub async fn basic_login(
         &self,
         tenant: &Tenant,
@@ -91,7 +92,7 @@ impl Vault {
         Ok(self.open(tenant, id).await?.basic)
     }
 
-    /// Notes that a credential went into a browser. Backends that are not ours to write keep no such note.
+    /// Notes that a credential was injected. Backends that Stockade does not write to keep no such note.
     pub async fn note_injected(
         &self,
         consumed: &ConsumedGrant,

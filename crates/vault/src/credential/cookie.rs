@@ -8,16 +8,16 @@ use redact::{CookiePriority, SameSite, Secret};
 pub struct Cookie {
     pub name: String,
     pub value: Value,
-    /// The domain it is sent to with everything under it; `None` for this host alone.
+    /// The domain whose subdomains also get it; `None` for this host alone.
     pub domain: Option<Host>,
     pub path: String,
-    /// In seconds since 1970; `None` until the browser is closed.
+    /// In seconds since 1970; `None` for a cookie that ends with the browser session.
     pub expires: Option<i64>,
     pub http_only: bool,
     pub secure: bool,
     pub same_site: Option<SameSite>,
     pub priority: Option<CookiePriority>,
-    /// The site at the top that a partitioned cookie belongs to.
+    /// The top-level site of a partitioned cookie.
     pub partition_key: Option<String>,
 }
 
@@ -145,7 +145,7 @@ fn one_of<T>(choice: Choice, parse: impl Fn(&str) -> Option<T>) -> Result<Option
         .transpose()
 }
 
-/// `.github.com` is that domain and what is under it; `github.com` is that host alone, and has to be ours.
+/// `.github.com` is that domain and its subdomains; `github.com` is that host alone, and must be the credential's own.
 fn read_domain(text: &str, field: &str, host: &Host) -> Result<Option<Host>, Malformed> {
     let parse = |name: &str| Host::parse(name).map_err(|error| Malformed::new(field, error.to_string()));
     match text.strip_prefix('.') {

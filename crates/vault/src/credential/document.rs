@@ -36,7 +36,7 @@ const FIELDS: &[&str] = &[
     "last_injected_at",
 ];
 
-/// What a credential may not set: the browser's own business, or another field of the document.
+/// Headers that a credential may not set: they belong to the browser or to another field of the document.
 const NOT_HEADERS: &[&str] = &[
     "host",
     "cookie",
@@ -97,7 +97,7 @@ impl Credential {
         Ok(credential)
     }
 
-    /// The egress proxy puts secrets into requests, so it has to read them. `sealed` is true unless it is written.
+    /// The egress proxy can put secrets only into requests that it reads. `sealed` is true by default.
     fn check_interception(&self) -> Result<(), Malformed> {
         if self.is_sealed && !self.is_intercepted {
             let reason =
@@ -107,7 +107,7 @@ impl Credential {
         Ok(())
     }
 
-    /// A credential that signs nobody in is a mistake.
+    /// A credential without any login data is a mistake.
     pub(crate) fn not_empty(&self) -> Result<(), Malformed> {
         let empty = self.cookies.is_empty()
             && self.local_storage.is_empty()
@@ -125,7 +125,7 @@ impl Credential {
         }
     }
 
-    /// The same as JSON, in memory that is wiped.
+    /// Serializes it to JSON in memory that is wiped.
     pub fn to_json(&self) -> Zeroizing<String> {
         let mut json = Json(Zeroizing::new(String::with_capacity(self.longest_json())));
         json.open('{');
@@ -176,7 +176,8 @@ impl Credential {
         json.0
     }
 
-    /// Room for all of it, so that growing leaves no copy behind: at most six bytes for each, and the names.
+    /// The capacity for all of it, so that no copy is left behind by growing: at most six bytes per byte, and the
+    /// names.
     fn longest_json(&self) -> usize {
         let entries = self.local_storage.iter().chain(&self.session_storage).chain(&self.headers);
         let entries: usize = entries.map(|e| e.name.len() + e.value.text.expose_secret().len() + 16).sum();
@@ -192,7 +193,7 @@ impl Credential {
 }
 
 impl Value {
-    /// A text, or `{"value": …, "secret": false}`.
+    /// A string, or `{"value": …, "secret": false}`.
     fn read(node: SecretNode, field: &str) -> Result<Value, Malformed> {
         if matches!(node, SecretNode::Text(_)) {
             return Ok(Value { text: Secret::new(node.text(field)?), is_secret: true });

@@ -1,4 +1,4 @@
-//! The names that credentials and grants are about: hosts, credential ids, tenants' paths.
+//! Names of credentials and grants: hosts, credential ids, paths of tenants.
 
 use policy::{Tenant, WebUrl};
 use std::fmt;
@@ -24,7 +24,7 @@ impl Host {
             return Err(bad());
         }
         let url = WebUrl::parse(&format!("https://{text}/")).map_err(|_| bad())?;
-        // What the address parser took for a port is not part of a host's name.
+        // A port is not part of a host name.
         let ported = url.origin().as_str().strip_prefix("https://") != Some(url.host());
         if ported || (text.contains(':') && !text.starts_with('[')) {
             return Err(bad());
@@ -36,7 +36,7 @@ impl Host {
         &self.0
     }
 
-    /// Whether this is `site` or a name under it. An address has nothing under it.
+    /// Whether this is `site` or one of its subdomains. An IP address has none.
     pub fn is_within(&self, site: &Host) -> bool {
         self == site
             || (!self.is_address() && self.0.strip_suffix(&site.0).is_some_and(|rest| rest.ends_with('.')))
@@ -53,11 +53,11 @@ impl fmt::Display for Host {
     }
 }
 
-/// What a credential is called within its tenant; its domain, unless somebody chose another name.
+/// The id of a credential within its tenant: its domain, unless another name was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CredentialId(String);
 
-// Named by an operator, and read from a document of theirs.
+// Operators choose these ids, and documents contain them.
 redact::declare_safe_text!(Host, CredentialId);
 
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
@@ -83,8 +83,8 @@ impl fmt::Display for CredentialId {
     }
 }
 
-/// Where a read-only backend keeps a tenant's credentials. `{tenant}` in it stands for the tenant's name; a path
-/// without it belongs to tenant `default` alone, so that no tenant comes upon another's by leaving it out.
+/// The path of a tenant's credentials in a read-only backend. `{tenant}` stands for the tenant's name. A path without
+/// it belongs to tenant `default` alone, so that leaving it out never shares credentials between tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TenantPath(String);
 
@@ -95,7 +95,7 @@ impl TenantPath {
         TenantPath(text.to_owned())
     }
 
-    /// The tenant's own path; `None` if this path is another's.
+    /// The path for a tenant; `None` if this path belongs to another one.
     pub fn of(&self, tenant: &Tenant) -> Option<String> {
         if self.0.contains(PLACE) {
             Some(self.0.replace(PLACE, tenant.as_str()))

@@ -1,4 +1,4 @@
-//! A credential: what makes a browser a person's own on one host.
+//! Credentials: cookies, storage values, headers and passwords that sign a browser in on one host.
 
 mod cookie;
 mod document;
@@ -26,11 +26,11 @@ use jiff::Timestamp;
 use policy::Origin;
 use redact::{SHORTEST_COMPARED, Secret, SendIn};
 
-/// A login on one host, parsed and checked. It has no `Debug`, `Clone` or `Serialize`: it holds secrets.
+/// A stored login on one host, parsed and validated. It holds secrets, so it has no `Debug`, `Clone` or `Serialize`.
 pub struct Credential {
     pub domain: Host,
-    /// Where storage, headers and basic auth belong. `https` unless the operator wrote otherwise: that is the word
-    /// which lets them travel over plain HTTP.
+    /// The origin of storage, headers and basic auth. `https` unless the operator chose `http`, which allows them to be
+    /// sent unencrypted.
     pub origin: Origin,
     pub cookies: Vec<Cookie>,
     pub local_storage: Vec<NamedValue>,
@@ -43,23 +43,23 @@ pub struct Credential {
     /// The browser gets placeholders, and the egress proxy holds the secrets. False for a site that computes with its
     /// token: then the secrets themselves are injected.
     pub is_sealed: bool,
-    /// The egress proxy ends TLS for the origin, which sealing and decisions on effects at the proxy need. False for a
+    /// The egress proxy terminates TLS for the origin, which sealing and the decisions on effects need. False for a
     /// site that refuses our TLS client.
     pub is_intercepted: bool,
-    /// Where placeholders are replaced besides their own places.
+    /// Further places where placeholders are replaced.
     pub send_in: Vec<SendIn>,
     pub last_refreshed_at: Option<Timestamp>,
     pub last_injected_at: Option<Timestamp>,
 }
 
-/// A value, and whether it has to be kept out of everything that goes out.
+/// A value, and whether it must be redacted.
 pub struct Value {
     pub text: Secret,
-    /// False for what gives nothing away, such as `theme: dark`.
+    /// False for values such as `theme: dark`, which are no secret.
     pub is_secret: bool,
 }
 
-/// A named value of a storage, or a header.
+/// A named storage value or header.
 pub struct NamedValue {
     pub name: String,
     pub value: Value,
@@ -71,19 +71,19 @@ pub struct BasicAuth {
 }
 
 impl BasicAuth {
-    /// `name:password`, which is what travels, in base64.
+    /// `name:password` in base64, which is what is sent.
     pub fn pair(&self) -> Secret {
         Secret::concat(&[&self.username, ":", self.password.expose_secret()])
     }
 }
 
-/// Whose grants release a credential.
+/// Which grants release a credential.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GrantScope {
-    /// Those that an operator issued, one by one.
+    /// Only those that an operator issued.
     #[default]
     Operator,
-    /// Those of a standing policy too.
+    /// Those of a standing policy as well.
     Standing,
 }
 
@@ -101,7 +101,7 @@ impl GrantScope {
 }
 
 impl Credential {
-    /// A credential with nothing in it yet.
+    /// An empty credential.
     pub fn empty(domain: Host) -> Credential {
         let origin = Origin::of(&format!("https://{domain}/"));
         Credential {
@@ -123,12 +123,12 @@ impl Credential {
         }
     }
 
-    /// Whether headers and basic auth may travel unencrypted, by the operator's word.
+    /// Whether the operator allowed headers and basic auth to be sent unencrypted.
     pub fn allows_plain_http(&self) -> bool {
         self.origin.as_str().starts_with("http://")
     }
 
-    /// Every secret text with the field it stands in: what has to be redacted.
+    /// Every secret with the name of its field: the values to redact.
     pub fn secrets(&self) -> Vec<(String, &Secret)> {
         let mut found = Vec::new();
         for cookie in self.cookies.iter().filter(|cookie| cookie.value.is_secret) {
@@ -148,7 +148,7 @@ impl Credential {
         found
     }
 
-    /// Values that need no redaction, by the operator's word.
+    /// Values that the operator marked as not secret.
     pub fn open_values(&self) -> Vec<&Secret> {
         let cookies = self.cookies.iter().map(|cookie| &cookie.value);
         let entries = [&self.local_storage, &self.session_storage, &self.headers].into_iter().flatten();
@@ -156,7 +156,7 @@ impl Credential {
         all.filter(|value| !value.is_secret).map(|value| &value.text).collect()
     }
 
-    /// What the operator should know about it: secrets that are too short to be found in what goes out.
+    /// Warnings for the operator: secrets that are too short to be redacted.
     pub fn cautions(&self) -> Vec<String> {
         let short = self.secrets().into_iter().filter(|(_, secret)| {
             let length = secret.expose_secret().chars().filter(|c| c.is_alphanumeric()).count();

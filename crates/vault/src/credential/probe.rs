@@ -1,22 +1,22 @@
-//! How to tell signed in from signed out: a page of the site, and what is seen there.
+//! Probes: a page of the site, and what it shows to a signed-in or signed-out visitor.
 
 use crate::error::Malformed;
 use crate::secret_tree::{SecretNode, printable_excerpt};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// A path of the credential's own origin: a probe leads nowhere else.
+    /// A path on the credential's own origin.
     pub path: String,
     pub signed_in: Option<PageCondition>,
     pub signed_out: Option<PageCondition>,
 }
 
-/// What a page must show; where both are given, both must hold.
+/// Conditions on a page. If both are given, both must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageCondition {
-    /// Words in the page's text.
+    /// Text that the page contains.
     pub text: Option<String>,
-    /// What the path of the final address begins with.
+    /// Prefix of the final address's path.
     pub path: Option<String>,
 }
 
@@ -82,7 +82,7 @@ impl PageCondition {
     }
 }
 
-/// A path that cannot be read as another host: `//evil.test` and `/\evil.test` lead away.
+/// Rejects paths that a browser resolves to another host, such as `//evil.test` and `/\evil.test`.
 fn path(node: SecretNode, field: &str) -> Result<String, Malformed> {
     let text = node.plain(field)?;
     let bytes = text.as_bytes();

@@ -1,4 +1,4 @@
-//! What can be listed of a credential without opening it.
+//! Metadata of a credential that can be listed without opening it.
 
 use super::{CredentialId, GrantScope, Host};
 use jiff::Timestamp;
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     pub id: CredentialId,
-    /// Known without opening it in our own table only.
+    /// Only our own table knows it without opening the credential.
     pub domain: Option<Host>,
     pub grant_scope: Option<GrantScope>,
     pub created_at: Option<Timestamp>,

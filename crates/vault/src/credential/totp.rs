@@ -1,4 +1,4 @@
-//! One-time codes for login flows (RFC 6238): the seed stays on the host, a code leaves.
+//! One-time codes for logins (RFC 6238). The seed stays on the host.
 
 use crate::error::Malformed;
 use crate::secret_tree::SecretNode;
@@ -41,7 +41,7 @@ impl TotpAlgorithm {
 }
 
 impl Totp {
-    /// The code for a moment.
+    /// The code at a given time.
     pub fn code_at(&self, now: Timestamp) -> Secret {
         // A seed is checked when it is read, so it can be decoded; an empty key would give a code that is refused.
         let key = decode_base32(self.seed.expose_secret()).unwrap_or_default();
@@ -57,7 +57,7 @@ impl Totp {
         Secret::new(format!("{code:0width$}", width = self.digits as usize))
     }
 
-    /// For how many seconds that code is the one.
+    /// How many seconds that code remains valid.
     pub fn seconds_left(&self, now: Timestamp) -> u32 {
         let gone = now.as_second().max(0) as u64 % u64::from(self.period);
         self.period - gone as u32

@@ -1,7 +1,7 @@
 //! Grants: an operator's short-lived permission to inject credentials for named hosts.
 //!
-//! A token is opaque and stored as a hash; everything else is looked up. One statement consumes a grant, so of any number
-//! of openings that race for a single use, one wins.
+//! A token is opaque and stored as a hash; everything else is looked up. One statement consumes a grant, so that only
+//! one of several concurrent openings can win a single use.
 
 mod host;
 
@@ -29,7 +29,7 @@ pub struct GrantRequest {
     pub tenant: Tenant,
     pub issuer: Issuer,
     pub operator: Name,
-    /// The session of the operator's in which it was issued.
+    /// The operator's login session that issued it.
     pub origin_session: Name,
     pub hosts: Vec<GrantedHost>,
     /// The tenant's default if not given.
@@ -42,11 +42,11 @@ pub struct GrantRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Issuer {
     Operator,
-    /// A standing policy of the operator's.
+    /// A standing grant in the operator's settings.
     Policy,
 }
 
-/// The token in the clear. Only its hash is stored.
+/// The plain token. Only its hash is stored.
 pub struct GrantToken(Secret);
 
 /// A grant without its token.
@@ -68,17 +68,17 @@ pub struct Grant {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// The proof that a grant was consumed. Only [`Grants::consume`] makes one; it is neither cloned nor stored.
+/// Proof that a grant was consumed. Only [`Grants::consume`] makes one; it cannot be cloned or stored.
 pub struct ConsumedGrant {
     grant: Grant,
 }
 
-/// 15 minutes, and a day at most.
+/// Default 15 minutes, maximum one day.
 const DEFAULT_LIFETIME: Duration = Duration::from_secs(15 * 60);
 const LONGEST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 const MOST_HOSTS: usize = 32;
 
-/// Known by this start, a leaked token is found by scanners.
+/// The prefix lets secret scanners find leaked tokens.
 const PREFIX: &str = "gr_stockade_";
 
 impl Grants {
@@ -86,7 +86,7 @@ impl Grants {
         Grants { database, default_lifetime: DEFAULT_LIFETIME }
     }
 
-    /// How long grants live in a tenant that has no lifetime of its own.
+    /// The lifetime of grants in tenants that have not set one.
     #[must_use]
     pub fn default_lifetime(mut self, lifetime: Duration) -> Grants {
         self.default_lifetime = lifetime;
@@ -193,14 +193,14 @@ impl Grants {
         if let Some(row) = row {
             return Ok(ConsumedGrant { grant: Grant::read(&row)? });
         }
-        // Another opening consumed it first, or the operator revoked it.
+        // Another opening consumed it first, or an operator revoked it.
         let grant = self.find(&hash, tenant).await?.ok_or(VaultError::UnknownGrant)?;
         grant.usable(now)?;
         Err(VaultError::GrantConsumed { jti: grant.jti })
     }
 
-    /// Checks that a consumed grant was not revoked and has not expired. Called again right before the secrets go into
-    /// the browser, so that a revocation reaches an opening that is under way.
+    /// Checks that a consumed grant is not revoked and has not expired. Called again right before the injection, so
+    /// that a revocation stops a session that is opening.
     pub async fn confirm(&self, consumed: &ConsumedGrant, now: Timestamp) -> Result<(), VaultError> {
         let row = sqlx::query("SELECT * FROM grants WHERE jti = $1")
             .bind(consumed.jti())
@@ -211,8 +211,8 @@ impl Grants {
         grant.in_force(now)
     }
 
-    /// Takes a use back, for an opening that failed before anything went into a browser. A grant that was used again
-    /// meanwhile is left as it is.
+    /// Gives a use back after an opening that failed before anything was injected. A grant that was used again
+    /// meanwhile is left unchanged.
     pub async fn restore(&self, consumed: ConsumedGrant) -> Result<(), VaultError> {
         sqlx::query(
             "UPDATE grants SET uses = uses - 1, used_at = CASE WHEN uses = 1 THEN NULL ELSE used_at END
@@ -227,8 +227,8 @@ impl Grants {
         Ok(())
     }
 
-    /// Whether an operator revoked it. Asked when a browser that has its logins is restarted: that is no new use, so the
-    /// grant may have expired.
+    /// Whether an operator revoked it. Checked when a signed-in browser is restarted. That is not a new use, so an
+    /// expired grant is accepted.
     pub async fn is_revoked(&self, jti: &str) -> Result<bool, VaultError> {
         let failed = VaultError::store("cannot look at the grant");
         let row = sqlx::query("SELECT revoked_at FROM grants WHERE jti = $1")
@@ -253,7 +253,7 @@ impl Grants {
         Grant::read(&row.ok_or(VaultError::UnknownGrant)?)
     }
 
-    /// The one grant whose id begins with this.
+    /// The only grant whose id starts with this prefix.
     pub async fn find_by_start(&self, tenant: &Tenant, start: &str) -> Result<Grant, VaultError> {
         // An id has no other characters, and none of these means anything to LIKE.
         let fits = (4..=36).contains(&start.len())
@@ -331,7 +331,7 @@ fn check_lifetime(lifetime: Duration) -> Result<(), VaultError> {
 }
 
 impl GrantToken {
-    /// The token itself, for the one who asked for it.
+    /// The plain token, for whoever issued it.
     pub fn expose_secret(&self) -> &str {
         self.0.expose_secret()
     }

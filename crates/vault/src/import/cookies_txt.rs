@@ -1,11 +1,11 @@
-//! `cookies.txt`: one cookie a line, seven fields with tabs between them.
+//! `cookies.txt`: one cookie per line, seven fields separated by tabs.
 
 use crate::error::Malformed;
 use crate::import::{Draft, Found, MOST_IN_A_FILE};
 use crate::secret_tree::LARGEST_DOCUMENT;
 use zeroize::Zeroizing;
 
-/// curl's mark for a cookie that scripts cannot read; the rest of such a line is no comment.
+/// curl's prefix for an `HttpOnly` cookie; such a line is not a comment.
 const HTTP_ONLY: &str = "#HttpOnly_";
 
 pub(super) fn read(text: &[u8], draft: &mut Draft) -> Result<(), Malformed> {

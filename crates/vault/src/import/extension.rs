@@ -1,4 +1,4 @@
-//! What browser extensions export: a list of cookies as `chrome.cookies` tells them.
+//! Exports of browser extensions: a list of cookies in the form of `chrome.cookies`.
 
 use crate::error::Malformed;
 use crate::import::{Draft, Found, MOST_IN_A_FILE};

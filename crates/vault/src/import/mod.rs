@@ -1,6 +1,6 @@
-//! Logins out of other programs: Playwright's storage state, a `cookies.txt`, a browser extension's JSON.
+//! Imports logins from other programs: Playwright's storage state, `cookies.txt`, JSON of browser extensions.
 //!
-//! An import is for one host. What the file holds for others is left out, and said to be.
+//! An import is for one host. Entries for other hosts are left out, and the result says so.
 
 mod cookies_txt;
 mod extension;
@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use redact::{SameSite, Secret};
 use zeroize::Zeroizing;
 
-/// Where a file came from.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ImportFormat {
     /// `context.storageState()` of Playwright.
@@ -30,14 +30,14 @@ pub enum ImportFormat {
 pub struct Imported {
     pub credential: Credential,
     pub format: ImportFormat,
-    /// What the file holds and the credential does not, in words without values.
+    /// Entries of the file that the credential does not contain, described without values.
     pub left_out: Vec<String>,
 }
 
 /// Files have at most this many cookies for all hosts together.
 const MOST_IN_A_FILE: usize = 20_000;
 
-/// Reads what a file holds for `domain`; its form is seen from its content.
+/// Imports a file's entries for `domain`. Detects the format by the content.
 pub fn import(text: &[u8], domain: &Host, now: Timestamp) -> Result<Imported, VaultError> {
     read(text, domain, now).map_err(VaultError::Import)
 }
@@ -70,7 +70,7 @@ fn is_extension(map: &[(String, SecretNode)]) -> bool {
     map.iter().any(|(name, _)| name == "url")
 }
 
-/// A cookie as a file tells it, before anybody knows whether it belongs to the host.
+/// A cookie of the file, before it is known whether it belongs to the host.
 struct Found {
     name: String,
     value: Zeroizing<String>,

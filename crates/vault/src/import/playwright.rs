@@ -26,7 +26,7 @@ pub(super) fn read(node: SecretNode, draft: &mut Draft) -> Result<(), Malformed>
     Ok(())
 }
 
-/// SecretFields that are not named here are newer than this program, and none of them signs anybody in.
+/// Unknown fields come from newer versions of Playwright and hold no login data.
 fn cookie(node: SecretNode, field: &str, draft: &mut Draft) -> Result<(), Malformed> {
     let mut fields = node.fields(field)?;
     let domain = fields.need("domain")?.plain(&fields.path("domain"))?;
@@ -49,7 +49,7 @@ fn cookie(node: SecretNode, field: &str, draft: &mut Draft) -> Result<(), Malfor
         path: fields.optional("path", SecretNode::plain)?.unwrap_or_else(|| "/".to_owned()),
         expires: fields.optional("expires", SecretNode::number)?.filter(|seconds| *seconds > 0),
         http_only: fields.optional("httpOnly", SecretNode::truth)?.unwrap_or(false),
-        // Playwright writes `None` for what a site on plain HTTP left unsaid, and no browser would take it back.
+        // Playwright writes `None` for an unset attribute on plain HTTP, where no browser would accept it.
         same_site: same_site.filter(|same_site| *same_site != SameSite::None || secure),
         secure,
     };

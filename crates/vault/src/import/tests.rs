@@ -1,4 +1,4 @@
-//! What other programs write, and what becomes of it.
+//! Imports of files from other programs.
 
 use crate::credential::Host;
 use crate::import::{ImportFormat, Imported};

@@ -1,5 +1,5 @@
-//! The database of credentials and grants: SQLite in a file, or PostgreSQL by its address. One schema, one set of
-//! statements. Connections are made when they are needed, so a database that was down is used again when it is back.
+//! The database of credentials and grants: SQLite in a file, or PostgreSQL. Both have one schema and one set of
+//! statements. Connections are made on demand, so an outage needs no restart.
 
 use crate::error::VaultError;
 use jiff::Timestamp;
@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 
 pub(super) type Change = Transaction<'static, Any>;
 
-/// How long a statement waits for another's, and a caller for a connection; then it is an error.
+/// Timeout of a statement that waits for another, and of a caller that waits for a connection.
 const PATIENCE: Duration = Duration::from_secs(5);
 const CONNECTIONS: u32 = 4;
 /// Whether the migrator records migrations without executing them.
@@ -60,8 +60,8 @@ static MIGRATOR: LazyLock<Migrator> = LazyLock::new(|| {
 impl Database {
     /// A file, made with mode 0600 if it is not there. Called within a Tokio runtime, as is [`Database::postgres`].
     pub fn sqlite(file: &Path) -> Result<Database, VaultError> {
-        // Made here and not by SQLite, so that it is closed to others from its first moment. SQLite itself may not
-        // make it: a file that is gone later is an error, and not an empty vault.
+        // Made here and not by SQLite, so that it is private from its first moment. SQLite may not make it: a file that
+        // disappears later is an error, not an empty vault.
         std::fs::OpenOptions::new()
             .append(true)
             .create(true)
@@ -106,8 +106,8 @@ impl Database {
         Ok(&self.pool)
     }
 
-    /// A transaction that will write. SQLite's takes its place in the queue of writers at once, because one that reads
-    /// first and then writes fails when another has written in between.
+    /// Starts a transaction that will write. SQLite's takes the write lock at once: one that reads first fails if
+    /// another has written in between.
     pub(super) async fn change(&self) -> Result<Change, VaultError> {
         self.pool().await?;
         self.begin().await
@@ -126,7 +126,7 @@ impl Database {
         self.pool.close().await;
     }
 
-    /// Applies the migrations that are missing, all or none. Two processes that start at once take turns.
+    /// Applies the missing migrations, all or none. Concurrent processes wait for each other.
     async fn migrate(&self) -> Result<(), VaultError> {
         let failed = VaultError::store(MIGRATING);
         if self.kind == Kind::Sqlite {
@@ -151,8 +151,8 @@ impl Database {
         change.commit().await.map_err(&failed)
     }
 
-    /// How far the first release got, which kept its own list of steps. Its tables are those of the migrations with the
-    /// same numbers. The list stays: a program of that release that shares the database reads it.
+    /// The migrations that the first release had applied, which kept a list of its own. Its tables equal those of the
+    /// migrations with the same numbers. The list is kept for programs of that release that share the database.
     async fn first_release_step(&self, change: &mut Change) -> Result<Option<i64>, VaultError> {
         let failed = VaultError::store(MIGRATING);
         let tables = match self.kind {

@@ -1,7 +1,7 @@
-//! The desktop's keyring, by `secret-tool` of libsecret.
+//! The desktop's keyring, through `secret-tool` of libsecret.
 //!
-//! A program and not a library: it is asked once at a start and at a rotation, and a hundred crates that speak D-Bus do
-//! not have to live in the process that holds the secrets. The key goes through pipes, never through arguments.
+//! A program instead of a library: it runs once at a start and at a rotation, and keeps a hundred D-Bus crates out of
+//! the process that holds the secrets. The key goes through pipes, never through arguments.
 
 use crate::error::VaultError;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use zeroize::Zeroizing;
 
-/// A locked keyring asks its user; after this long nobody is there.
+/// Time limit. A locked keyring asks its user, who may be away.
 const PATIENCE: Duration = Duration::from_secs(30);
 const LARGEST: u64 = 64 * 1024;
 
@@ -18,7 +18,7 @@ const TOOL: &str = "secret-tool";
 
 pub(super) async fn load(service: &str) -> Result<Zeroizing<String>, VaultError> {
     let (found, text) = run(&["lookup", "service", service, "what", "master-key"], None).await?;
-    // The tool says "not there" and "cannot ask" alike, by its exit; only the first is silent.
+    // The tool reports "not found" and "cannot ask" with the same exit status; only the first prints nothing.
     if !found || text.trim().is_empty() {
         let place = format!("the OS keyring ({service})");
         return Err(VaultError::NoMasterKey { place, reason: "there is none".to_owned() });

@@ -1,6 +1,6 @@
-//! Master keys and where they are kept: the OS keyring, a file of mode 0600, or an environment variable.
+//! Master keys and their sources: the OS keyring, a file of mode 0600, or an environment variable.
 //!
-//! A source holds a list, newest first. The first seals; the others still open what was sealed before a rotation.
+//! A source holds a list, newest first. The first key encrypts; the others still decrypt rows from before a rotation.
 
 use crate::error::VaultError;
 use crate::secret_key::SecretKey;
@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 pub enum MasterKeySource {
     File(PathBuf),
-    /// The variable's name, and what was in it when we started.
+    /// The variable's name, and its value at the start.
     Variable {
         name: String,
         value: Secret,
@@ -30,7 +30,7 @@ pub enum MasterKeySource {
     },
 }
 
-/// Known by this start, a leaked key is found by scanners.
+/// The prefix lets secret scanners find leaked keys.
 const PREFIX: &str = "smk1_";
 const MOST_KEYS: usize = 16;
 /// Far more than sixteen keys and their comments.
@@ -39,7 +39,7 @@ const LARGEST_FILE: u64 = 64 * 1024;
 pub(crate) struct MasterKeys(Vec<(String, Arc<SecretKey>)>);
 
 impl MasterKeys {
-    /// Before the source was read. Nothing is sealed with these: every use waits for the reading.
+    /// The source was not read yet. No key is used in this state.
     pub(super) fn none() -> MasterKeys {
         MasterKeys(Vec::new())
     }
@@ -68,7 +68,7 @@ impl MasterKeys {
         self.0.iter().find(|(known, _)| known == id).map(|(_, key)| &**key)
     }
 
-    /// The number of the key that seals. A list that was read has one.
+    /// The number of the encrypting key. A list that was read has one.
     pub(super) fn current_id(&self) -> &str {
         self.0.first().map_or("", |(id, _)| id)
     }
@@ -96,7 +96,7 @@ impl MasterKeys {
     }
 }
 
-/// A key's number: a hash, which gives nothing of 256 random bits away.
+/// The number of a key: a hash, which reveals nothing about 256 random bits.
 fn identify(key: &SecretKey) -> String {
     let hash =
         Sha256::new().chain_update(b"stockade master key 1").chain_update(key.expose_secret()).finalize();
@@ -139,7 +139,7 @@ impl MasterKeySource {
         MasterKeys::parse(&text, &self.place())
     }
 
-    /// One rotation at a time, where the source is a file; it ends with the value that is returned.
+    /// Locks a file source until the returned value is dropped: one rotation at a time.
     pub(super) fn lock(&self) -> Result<Option<fs::File>, VaultError> {
         let MasterKeySource::File(file) = self else { return Ok(None) };
         let beside = file.with_extension("lock");
@@ -151,7 +151,7 @@ impl MasterKeySource {
         Ok(Some(lock))
     }
 
-    /// Makes the first key. One that another process made a moment earlier is kept.
+    /// Makes the first key, unless another process has just made one.
     pub(super) async fn first(&self) -> Result<(), VaultError> {
         let fresh = MasterKeySource::generate()?;
         match self {
@@ -167,7 +167,7 @@ impl MasterKeySource {
         }
     }
 
-    /// Puts a new key in front of the one there.
+    /// Puts a new key before the current one.
     pub(super) async fn add(&self, keys: &MasterKeys) -> Result<MasterKeys, VaultError> {
         let fresh = SecretKey::random().map_err(|source| VaultError::NoRandomness { source })?;
         let mut all = vec![(identify(&fresh), Arc::new(fresh))];
@@ -177,7 +177,7 @@ impl MasterKeySource {
         Ok(all)
     }
 
-    /// Leaves the current key alone in the source; false if that is the operator's to do.
+    /// Removes all keys but the current one; false if the operator has to do it.
     pub(super) async fn keep_current(&self, keys: &MasterKeys) -> Result<bool, VaultError> {
         if !self.can_be_written() {
             return Ok(false);
@@ -222,7 +222,7 @@ enum Placing {
     Replace,
 }
 
-/// Written beside the file, synced, and put in its place in one step: there is never half a key.
+/// Writes a temporary file, syncs it, and moves it into place: there is never a partial key.
 fn write(file: &Path, text: &str, how: Placing) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let suffix = redact::random_text(redact::ALPHANUMERIC, 8).map_err(io::Error::other)?;
@@ -231,7 +231,7 @@ fn write(file: &Path, text: &str, how: Placing) -> io::Result<()> {
     let placed =
         handle.write_all(text.as_bytes()).and_then(|()| handle.sync_all()).and_then(|()| match how {
             Placing::Replace => fs::rename(&beside, file),
-            // A link, unlike a rename, does not replace what another process put there meanwhile.
+            // A link, unlike a rename, does not replace a file that another process has made meanwhile.
             Placing::IfMissing => fs::hard_link(&beside, file),
         });
     if placed.is_err() || matches!(how, Placing::IfMissing) {

@@ -1,4 +1,5 @@
-//! Our own table of credentials: each row sealed with a key of its own, which is wrapped by the master key.
+//! The `store` backend: a table of credentials. Each row is encrypted with a data key of its own, which the master key
+//! wraps.
 
 mod database;
 mod keyring;
@@ -41,18 +42,18 @@ pub struct Store {
 const ONE_CREDENTIAL: &str = "SELECT * FROM credentials WHERE tenant = $1 AND id = $2";
 
 impl Store {
-    /// Opens nothing yet: the database may be down when we start.
+    /// Does not connect: the database may be down at the start.
     pub fn new(database: Database, source: MasterKeySource) -> Store {
         Store { database, source, ready: OnceCell::new(), keys: Mutex::new(Arc::new(MasterKeys::none())) }
     }
 
-    /// The database, once the master keys are loaded and known to be the right ones.
+    /// The database, after the master keys were loaded and verified.
     async fn ready(&self) -> Result<&Database, VaultError> {
         self.ready.get_or_try_init(|| self.prepare()).await?;
         Ok(&self.database)
     }
 
-    /// Loads and checks the keys: a wrong one fails the first use, not the first opening of some row.
+    /// Loads and verifies the keys, so that a wrong key fails the first use and not the first matching row.
     async fn prepare(&self) -> Result<(), VaultError> {
         let failed = VaultError::store("cannot look at the master keys in use");
         let rows = sqlx::query("SELECT master_key FROM credentials UNION SELECT master_key FROM rotated")
@@ -62,7 +63,7 @@ impl Store {
         let used: Vec<String> =
             rows.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>().map_err(&failed)?;
         let keys = match self.source.load().await {
-            // With nothing sealed yet, a missing key is a first start; later it would be a loss to paper over.
+            // In an empty store a missing key means a first start. Later it means that rows are lost.
             Err(VaultError::NoMasterKey { .. }) if used.is_empty() && self.source.can_be_written() => {
                 self.source.first().await?;
                 self.source.load().await?
@@ -86,7 +87,7 @@ impl Store {
         Ok(())
     }
 
-    /// An empty store goes over to the keys that are there: it has nothing to lose with the old one.
+    /// An empty store adopts the keys of the source: it has no rows to lose.
     async fn begin_anew(&self, keys: &MasterKeys) -> Result<(), VaultError> {
         let failed = VaultError::store("cannot look at the master key in use");
         let pool = self.database.pool().await?;
@@ -153,13 +154,13 @@ impl Store {
         writing.change.commit().await.map_err(VaultError::store("cannot store the credential"))
     }
 
-    /// Holds the row until the end: a rotation cannot go over to a new key before this is written, and this is written
-    /// with the key that the database is at, whichever stands first in the source.
+    /// Locks the current-key row until the end. A rotation cannot switch keys before this row is written, and the row
+    /// is encrypted with the key that the database currently uses, whichever comes first in the source.
     async fn begin_writing(&self) -> Result<WriteTransaction, VaultError> {
         self.ready().await?;
         let failed = VaultError::store("cannot begin to write");
-        // Sealed with a key that is in the source now: otherwise whoever writes to the database could have us go on
-        // with one that was rotated away, which may be why it was. Read before the row is held, as it may take long.
+        // The key must be in the source now. Otherwise whoever writes to the database could keep a key in use that was
+        // rotated away. The source is read before the row is locked, because reading may take long.
         let mut keys = self.source.load().await?;
         let mut change = self.database.change().await?;
         let row =
@@ -169,7 +170,7 @@ impl Store {
                 .map_err(&failed)?;
         let master_key: String = row.try_get("master_key").map_err(&failed)?;
         if keys.get(&master_key).is_none() {
-            // A rotation went over to its key in between.
+            // A rotation switched to its key in between.
             keys = self.source.load().await?;
         }
         if keys.get(&master_key).is_none() {
@@ -187,7 +188,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<(), VaultError> {
         let document = credential.to_json();
-        // It may have grown by what was left out when it was read, and then it could never be opened.
+        // Defaults that the reader filled in may have made it too large to be read again.
         if document.len() > LARGEST_DOCUMENT {
             let reason = format!("as it is stored it has more than {LARGEST_DOCUMENT} bytes");
             return Err(Malformed::new("", reason).into());
@@ -234,7 +235,7 @@ impl Store {
         self.forget_places(tenant, id, None).await
     }
 
-    /// Adds a place to a credential's `send_in`, on an operator's decision.
+    /// Adds a place to a credential's `send_in`, after an operator's decision.
     pub(crate) async fn allow_place(
         &self,
         tenant: &Tenant,
@@ -274,8 +275,8 @@ impl Store {
         Ok(())
     }
 
-    /// Keys among which is the one that is asked for. One that is not known was made by a rotation in another
-    /// process: the source is read again.
+    /// A list of keys that includes the requested one. An unknown key comes from a rotation in another process, so the
+    /// source is read again.
     async fn keys_with(&self, wanted: &str) -> Result<Arc<MasterKeys>, VaultError> {
         let keys = self.keys.lock().await.clone();
         if keys.get(wanted).is_some() {
@@ -285,7 +286,7 @@ impl Store {
         if keys.get(wanted).is_some() { Ok(keys) } else { Err(self.wrong_key(wanted, &keys)) }
     }
 
-    /// Keys that are gone from the source stay known here: a row that was read before a rotation ended still needs
+    /// Keys that were removed from the source stay known here: a row that was read before a rotation ended still needs
     /// the old one.
     async fn reload(&self) -> Result<Arc<MasterKeys>, VaultError> {
         let fresh = self.source.load().await?;
@@ -301,7 +302,7 @@ impl Store {
     }
 }
 
-/// A transaction that writes rows, and the key to seal them with.
+/// A transaction that writes rows, and the key to encrypt them with.
 struct WriteTransaction {
     change: Change,
     master_key: String,

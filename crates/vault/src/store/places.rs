@@ -1,4 +1,4 @@
-//! Places where a placeholder of a credential left the browser without being replaced, until an operator has looked.
+//! Noted places: where a placeholder left the browser without being replaced. Kept until an operator has looked.
 
 use super::{Store, time};
 use crate::credential::CredentialId;
@@ -8,7 +8,7 @@ use policy::Tenant;
 use redact::SendIn;
 use sqlx::Row;
 
-/// Places that are kept for one credential; further ones are not noted. A page can make up any number of paths.
+/// The limit for one credential, because a page can make up any number of paths. Further places are not noted.
 const MOST_PLACES: i64 = 100;
 
 /// A place, and when a placeholder was last seen there.
@@ -19,7 +19,7 @@ pub struct NotedPlace {
 }
 
 impl Store {
-    /// Notes places of a credential. At the limit only known ones are brought up to date.
+    /// Notes places of a credential. At the limit only known ones are updated.
     pub async fn note_places(
         &self,
         tenant: &Tenant,
@@ -67,7 +67,7 @@ impl Store {
             let kind: String = row.try_get("kind").map_err(&failed)?;
             let place: String = row.try_get("place").map_err(&failed)?;
             let seen: i64 = row.try_get("seen_at").map_err(&failed)?;
-            // A row that somebody else wrote may be none of ours.
+            // Skips rows that are not valid: another program may have written them.
             if let Some(place) = SendIn::parse(&kind, &place) {
                 places.push(NotedPlace { place, seen_at: time(seen)? });
             }
@@ -75,7 +75,7 @@ impl Store {
         Ok(places)
     }
 
-    /// Forgets a place, because it is allowed now or the credential is gone.
+    /// Removes a place that is now allowed, or whose credential was deleted.
     pub(crate) async fn forget_places(
         &self,
         tenant: &Tenant,

@@ -1,8 +1,8 @@
-//! A new master key while sessions open and credentials are put: no row is ever without a key that is to be had.
+//! Rotation of the master key, while sessions open and credentials are stored. Every row stays decryptable throughout.
 //!
-//! The new key is put in front of the old one in the source; the database goes over to it, which waits for writers that
-//! still hold the old one; each data key is wrapped anew; and only when no row needs the old key is it dropped. A rotation
-//! that was cut short leaves both keys in the source, and the next one goes on from there.
+//! The new key is put before the old one in the source. The database switches to it, after waiting for writers that use
+//! the old one. Each data key is wrapped again. The old key is removed when no row needs it. An interrupted rotation
+//! leaves both keys in the source, and the next one continues.
 
 use crate::credential::GrantScope;
 use crate::error::VaultError;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Rotation {
-    /// The number of the key that seals now.
+    /// The number of the new encrypting key.
     pub current: String,
     pub rewrapped: u64,
-    /// False where the operator has to take the old keys out of the source, a variable.
+    /// False if the operator has to remove the old keys, because the source is a variable.
     pub old_keys_dropped: bool,
 }
 
-/// Rows at a time.
+/// Rows per batch.
 const BATCH: i64 = 100;
-/// Rounds in which nothing could be done before it is given up: somebody else's rows are in the way.
+/// Rounds without progress before giving up: rows of another writer are in the way.
 const MOST_IDLE_ROUNDS: u32 = 100;
 
 impl Store {
@@ -60,7 +60,7 @@ impl Store {
 
     async fn rewrap_table(&self, keys: &MasterKeys, table: Table) -> Result<u64, VaultError> {
         let failed = VaultError::store("cannot wrap the data keys anew");
-        // A rotated row stands at no domain and no scope.
+        // Rows of rotated cookies have neither domain nor scope.
         let select = match table {
             Table::Credentials => {
                 "SELECT tenant, id, domain, grant_scope, data_key, master_key FROM credentials
@@ -93,7 +93,8 @@ impl Store {
         }
     }
 
-    /// One row, unless somebody put it anew meanwhile. A row that does not open stops the rotation: its key stays.
+    /// Wraps the key of one row again, unless the row was replaced meanwhile. A row that does not decrypt stops the
+    /// rotation, and the old key stays.
     async fn rewrap(&self, keys: &MasterKeys, table: Table, row: &AnyRow) -> Result<u64, VaultError> {
         let failed = VaultError::store("cannot wrap a data key anew");
         let text = |column: &str| row.try_get::<String, _>(column).map_err(&failed);

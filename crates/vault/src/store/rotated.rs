@@ -1,5 +1,5 @@
-//! Cookies that a site rotated while a session was signed in: kept apart, sealed like credentials, and in no credential
-//! until an operator accepts them. What a page can make a site set must not change a login by itself.
+//! Rotated cookies: cookies that a site replaced during a signed-in session. They are kept apart, encrypted like
+//! credentials, until an operator accepts them. A page must not be able to change a stored login.
 
 use crate::credential::{Cookie, Credential, CredentialId, Host, MOST_COOKIES};
 use crate::error::{Malformed, VaultError};
@@ -29,8 +29,8 @@ struct OpenedRotation {
 }
 
 impl Store {
-    /// Keeps what a site rotated in a credential, in place of what was kept before. At most as many cookies as a
-    /// credential can have; more are an error, and nothing is kept.
+    /// Stores the cookies that a site rotated, replacing earlier ones. More cookies than a credential can have are an
+    /// error, and nothing is stored.
     pub async fn keep_rotated(
         &self,
         tenant: &Tenant,
@@ -76,7 +76,7 @@ impl Store {
             .fetch_all(self.database.pool().await?)
             .await
             .map_err(&failed)?;
-        // Where nothing waits no key is asked for, nor one made: credentials may rest elsewhere.
+        // Without pending rows no key is requested or made: credentials may be in another backend.
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -93,8 +93,8 @@ impl Store {
         Ok(waiting)
     }
 
-    /// Puts what waits into the credential: a cookie of the same name, domain and path is replaced, others are added.
-    /// Answers with the names.
+    /// Merges the pending cookies into the credential: same name, domain and path replace, others are added. Returns
+    /// the names.
     pub(crate) async fn accept(
         &self,
         tenant: &Tenant,
@@ -102,7 +102,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<Vec<String>, VaultError> {
         let failed = VaultError::store("cannot accept the rotated cookies");
-        // Nobody else writes a row between here and the end.
+        // The transaction excludes other writers until the end.
         let mut writing = self.begin_writing().await?;
         let row = sqlx::query("SELECT * FROM rotated WHERE tenant = $1 AND id = $2")
             .bind(tenant.as_str())
@@ -195,7 +195,7 @@ fn merge(credential: &mut Credential, rotated: Vec<Cookie>) {
         };
         match credential.cookies.iter_mut().find(same) {
             Some(old) => {
-                // What the operator said of it still holds.
+                // The operator's `secret: false` still applies.
                 cookie.value.is_secret = old.value.is_secret;
                 *old = cookie;
             }

@@ -1,4 +1,4 @@
-//! How a row is sealed: XChaCha20-Poly1305 under a key of its own, tied to tenant, domain, id and grant scope.
+//! Encryption of rows: XChaCha20-Poly1305 with a key per row, bound to tenant, domain, id and grant scope.
 
 use crate::credential::GrantScope;
 use crate::error::VaultError;
@@ -12,7 +12,8 @@ use zeroize::Zeroizing;
 
 const NONCE: usize = 24;
 
-/// What a sealed row is bound to: a row that was moved, or of which one of these was changed, does not open.
+/// The identity that an encrypted row is bound to. A row that was moved, or whose identity was changed, does not
+/// decrypt.
 #[derive(Clone, Copy)]
 pub(super) struct RowIdentity<'a> {
     pub table: Table,
@@ -22,7 +23,7 @@ pub(super) struct RowIdentity<'a> {
     pub scope: GrantScope,
 }
 
-/// Rows are bound to their table as well.
+/// Rows are also bound to their table.
 #[derive(Clone, Copy)]
 pub(super) enum Table {
     Credentials,
@@ -30,7 +31,7 @@ pub(super) enum Table {
 }
 
 impl Table {
-    /// What its documents and its data keys are bound to.
+    /// The identity as additional authenticated data, for documents and data keys.
     fn words(self) -> [&'static str; 2] {
         match self {
             Table::Credentials => ["stockade credential 1", "stockade data key 1"],
@@ -49,12 +50,12 @@ impl<'a> RowIdentity<'a> {
         RowIdentity { table: Table::Credentials, tenant, domain, id, scope }
     }
 
-    /// The domain is in the document that is sealed.
+    /// The domain is inside the encrypted document.
     pub(super) fn rotated(tenant: &'a str, id: &'a str) -> RowIdentity<'a> {
         RowIdentity { table: Table::Rotated, tenant, domain: "", id, scope: GrantScope::default() }
     }
 
-    /// A new data key, wrapped by that master key, and the document sealed with it.
+    /// Makes a data key, wraps it with that master key, and encrypts the document with it.
     pub(super) fn seal(
         &self,
         keys: &MasterKeys,
@@ -103,7 +104,7 @@ impl<'a> RowIdentity<'a> {
         VaultError::Altered { id: self.id.to_owned() }
     }
 
-    /// Each part with its length before it, so that no two identities are written alike.
+    /// Each part is preceded by its length, so that different identities never have the same bytes.
     fn bound(&self, what: &str, master_key: &str) -> Vec<u8> {
         let parts = [what, self.tenant, self.domain, self.id, self.scope.as_str(), master_key];
         parts

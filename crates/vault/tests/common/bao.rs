@@ -49,7 +49,7 @@ impl Bao {
         bao
     }
 
-    /// Starts the server; it comes up sealed.
+    /// Starts the server, which comes up sealed.
     pub fn run(&mut self) {
         let log = std::fs::File::create(self.folder.path().join("log")).unwrap();
         let server = Command::new(part("bao"))
@@ -80,7 +80,7 @@ impl Bao {
         server.wait().unwrap();
     }
 
-    /// It takes what it is sent, and says nothing.
+    /// Stops the process: it accepts connections and does not answer.
     pub fn hang(&self, hangs: bool) {
         let server = self.server.as_ref().unwrap().id();
         let signal = if hangs { "-STOP" } else { "-CONT" };
@@ -100,7 +100,7 @@ impl Bao {
         run(self.folder.path(), &self.address, &self.root_token, arguments, input)
     }
 
-    /// The `auth.client_token` or another field of what a command makes.
+    /// Runs a command and returns a field of its result, such as `auth.client_token`.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let text = self.cli(&[arguments, &["-format=json"]].concat());
         serde_json::from_str(&text).unwrap_or(json!(null))
@@ -149,7 +149,7 @@ impl Drop for Bao {
     }
 }
 
-/// OpenBao's development server with TLS; its authority's certificate is the second.
+/// OpenBao's development server with TLS, and the certificate of its authority.
 pub struct TlsBao {
     pub address: String,
     pub authority: PathBuf,

@@ -1,10 +1,10 @@
-//! The real parts that credentials are tested with, and what every test of them needs.
+//! The real services that credentials are tested with, and shared helpers.
 #![allow(clippy::unwrap_used, clippy::expect_used, dead_code, reason = "a test that cannot go on fails")]
 
 pub mod bao;
 pub mod postgres;
-pub mod room;
 pub mod sops;
+pub mod store_fixture;
 
 #[path = "../../../stockade/tests/common/seen.rs"]
 pub mod seen;
@@ -20,7 +20,7 @@ use vault::{
     VaultError,
 };
 
-/// What `script/setup test` put there.
+/// The folder that `script/setup test` fills.
 pub fn part(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/parts").join(name);
     assert!(path.exists(), "{} is missing: run script/setup test", path.display());
@@ -43,7 +43,7 @@ pub fn host(name: &str) -> Host {
     Host::parse(name).unwrap()
 }
 
-/// The error of what should have failed.
+/// The error of a call that must fail.
 pub fn fault<T>(result: Result<T, VaultError>) -> VaultError {
     match result {
         Ok(_) => panic!("this should have failed"),
@@ -51,7 +51,7 @@ pub fn fault<T>(result: Result<T, VaultError>) -> VaultError {
     }
 }
 
-/// The code of what should have failed; noted as seen.
+/// The code of a call that must fail; noted as seen.
 #[track_caller]
 pub fn code<T>(result: Result<T, VaultError>) -> String {
     let error = fault(result);
@@ -60,10 +60,10 @@ pub fn code<T>(result: Result<T, VaultError>) -> String {
     seen(error.code())
 }
 
-/// A value that may stand in no message.
+/// A value that must not be in any message.
 pub const CANARY: &str = "c4n4ry-value-of-a-cookie";
 
-/// One of everything.
+/// A credential with every field.
 pub fn full_document(domain: &str) -> String {
     format!(
         r#"{{
@@ -87,7 +87,7 @@ pub fn full_document(domain: &str) -> String {
     .replace("two; no", "two-and-no")
 }
 
-/// The same credential, whatever it went through: compared as its own JSON.
+/// Asserts that two credentials are equal, compared as JSON.
 #[track_caller]
 pub fn assert_same(found: &Credential, document: &str) {
     let wanted = Credential::from_json(document.as_bytes()).unwrap();
@@ -130,7 +130,7 @@ pub fn request(of: &str, hosts: &[&str], issuer: Issuer) -> GrantRequest {
     }
 }
 
-/// Waits for something that is bound to come.
+/// Waits for a condition that must become true.
 pub fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = std::time::Instant::now();
     loop {

@@ -13,7 +13,7 @@ pub struct Postgres {
     server: Option<Child>,
 }
 
-/// Any user but root, which PostgreSQL refuses to run as.
+/// An unprivileged user, because PostgreSQL refuses to run as root.
 const NOBODY: u32 = 65534;
 
 impl Postgres {
@@ -51,7 +51,7 @@ impl Postgres {
         until("PostgreSQL listens", || TcpStream::connect(("127.0.0.1", port)).ok());
     }
 
-    /// At once, as in a power cut: its connections break.
+    /// Stops at once, as in a power cut: its connections break.
     pub fn kill(&mut self) {
         let mut server = self.server.take().unwrap();
         let quit = Command::new("kill").args(["-QUIT", &server.id().to_string()]).status().unwrap();
@@ -59,7 +59,7 @@ impl Postgres {
         server.wait().unwrap();
     }
 
-    /// It takes what it is sent, and says nothing; so do those of its processes that serve connections.
+    /// Stops its processes with SIGSTOP: they accept connections and do not answer.
     pub fn hang(&self, hangs: bool) {
         let server = self.server.as_ref().unwrap().id().to_string();
         let children = std::fs::read_to_string(format!("/proc/{server}/task/{server}/children")).unwrap();

@@ -77,6 +77,9 @@ pub struct OpenSessionReply {
     /// Hosts whose logins are in the browser
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     signed_in_to: Vec<Redacted>,
+    /// What is weaker than usual in this session
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<Redacted>,
     #[serde(skip_serializing_if = "Option::is_none")]
     record: Option<RecordMode>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,12 +131,18 @@ pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<Too
         hosts if hosts.is_empty() => "".into(),
         hosts => redacted!(" Signed in to {}; other sites are asked for.", Redacted::join(hosts, ", ")),
     };
+    let notes = session.notes();
+    let weaker = match &*notes {
+        [] => "".into(),
+        notes => redacted!(" Note: {}.", Redacted::join(notes.to_vec(), "; ")),
+    };
     let text = redacted!(
-        "Session {} is open: {} s and {} actions left.{} Navigate next.",
+        "Session {} is open: {} s and {} actions left.{}{} Navigate next.",
         summary.session_id,
         summary.seconds_left,
         summary.max_actions,
-        signed_in
+        signed_in,
+        weaker
     );
     ToolReply::new(
         text,
@@ -143,6 +152,7 @@ pub async fn run(call: &Call<'_>, arguments: OpenSessionArguments) -> Result<Too
             session_name: summary.session_name.as_ref().map(Redacted::from_safe),
             credential_mode: Some(summary.credential_mode),
             signed_in_to: session.signed_in_to(),
+            notes,
             record: Some(summary.record),
             started_at: Some(Redacted::from_safe(summary.started_at)),
             seconds_left: Some(summary.seconds_left),

@@ -33,6 +33,9 @@ pub struct ReadArguments {
     /// Cursor of a fold, such as c3.120-480: read what it folded away, as it was when the fold was made
     #[serde(default)]
     cursor: Option<String>,
+    /// Also say where elements with refs are: x, y, width and height in CSS pixels of the viewport
+    #[serde(default)]
+    boxes: bool,
 }
 
 #[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
@@ -104,9 +107,13 @@ pub async fn run(call: &Call<'_>, arguments: ReadArguments) -> Result<ToolReply,
     if max_depth.is_some_and(|depth| !(1..=100).contains(&depth)) {
         return Err(bad_arguments(NAME, "max_depth is from 1 to 100"));
     }
+    let boxes = arguments.boxes;
+    if boxes && (matches!(part, Part::Cursor(_)) || format == ReadFormat::Markdown) {
+        return Err(bad_arguments(NAME, "boxes are of the page as it is now, as outline or tree"));
+    }
     let reading = arguments.reading.check(NAME)?;
     let tokens = reading.tokens;
-    let reply = reading.act(call, Action::Read(Read { format, tokens, max_depth, part })).await?;
+    let reply = reading.act(call, Action::Read(Read { format, tokens, max_depth, part, boxes })).await?;
     let snapshot = match reply.outcome {
         Outcome::Read(snapshot) => snapshot,
         other => return Err(page::unexpected_outcome(other)),

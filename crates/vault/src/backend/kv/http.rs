@@ -147,7 +147,7 @@ impl KvClient {
         let mut request = Request::builder()
             .method(method)
             .uri(format!("/v1/{path}"))
-            // Without it a request that was forged through a browser would be taken too: agents ask for it.
+            // Agents require this header: it keeps out requests that a web page forges through a browser.
             .header("X-Vault-Request", "true");
         if let Some(namespace) = &self.namespace {
             request = request.header("X-Vault-Namespace", namespace);
@@ -167,7 +167,7 @@ impl KvClient {
     fn parse(&self, status: u16, body: &[u8]) -> Result<SecretNode, VaultError> {
         match SecretNode::from_json(body) {
             Ok(node) => Ok(node),
-            // A proxy's page in place of the vault's response.
+            // The page of a proxy instead of the vault's response.
             Err(_) if status >= 500 => Ok(SecretNode::Null),
             Err(bad) => Err(VaultError::Answer {
                 address: self.address.clone(),

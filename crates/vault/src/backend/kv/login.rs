@@ -33,7 +33,7 @@ pub enum KvSecret {
     Plain(Secret),
     /// Read at every login, because a vault agent may renew it.
     File(PathBuf),
-    /// A wrapping token that holds it. It unwraps once: if that fails, somebody else has used it.
+    /// A wrapping token that contains it. It unwraps once; a failure means that it was used before.
     Wrapped(Secret),
 }
 
@@ -50,13 +50,13 @@ pub(super) struct TokenManager {
     client: KvClient,
     auth: KvAuth,
     held: Mutex<Option<LiveToken>>,
-    /// What a wrapping token held: it cannot be unwrapped again.
+    /// The unwrapped secret, because the wrapping token cannot be used again.
     unwrapped: Mutex<Option<Secret>>,
 }
 
-/// A token with less time left than this is not used for a call.
+/// A token that expires sooner than this is not used for a call.
 const MARGIN: Duration = Duration::from_millis(500);
-/// The longest lease that counts: a server that names a longer or meaningless one is asked again by then.
+/// Upper bound of a lease. A longer or meaningless one is checked with the server after this time.
 const LONGEST_LEASE: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 /// The shortest time between two renewals, failed ones included.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! KV version 2 of HashiCorp Vault or OpenBao: one secret a credential, its document the secret's data.
+//! KV version 2 of HashiCorp Vault or OpenBao: one secret per credential, with the document as its data.
 
 mod http;
 mod login;
@@ -23,7 +23,7 @@ pub struct KvSettings {
     /// Where the mount's name has more than one part.
     pub mount: Option<String>,
     pub namespace: Option<String>,
-    /// The authority that signed the server's certificate; then no other is trusted.
+    /// The authority that signed the server's certificate. If set, no other is trusted.
     pub ca_file: Option<PathBuf>,
     pub auth: KvAuth,
 }
@@ -38,7 +38,7 @@ pub struct KvBackend {
 const MOST_KEYS: usize = 10_000;
 
 impl KvBackend {
-    /// Sends nothing yet: the server may be down when we start.
+    /// Does not connect: the server may be down at the start.
     pub fn new(settings: KvSettings) -> Result<KvBackend, VaultError> {
         let path = settings.path.trim_matches('/');
         let fits = path.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./{}".contains(&b));

@@ -1,6 +1,6 @@
-//! A whole sops file: its metadata, the walk over its values, and the MAC over all of them.
+//! A sops file: its metadata, its values, and the MAC over all of them.
 
-use super::{Trouble, seal, yaml};
+use super::{SopsFileError, seal, yaml};
 use crate::error::Malformed;
 use crate::secret_key::SecretKey;
 use crate::secret_tree::{SecretNode, printable_excerpt};
@@ -13,7 +13,7 @@ pub(super) enum Form {
     Json,
 }
 
-/// What sops writes beside the values.
+/// The metadata that sops writes beside the values.
 struct Metadata {
     age: Vec<String>,
     last_modified: String,
@@ -22,8 +22,8 @@ struct Metadata {
 
 const MOST_RECIPIENTS: usize = 64;
 
-/// Opens a file and checks that it is as sops left it.
-pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Result<SecretNode, Trouble> {
+/// Decrypts a file and verifies its MAC.
+pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Result<SecretNode, SopsFileError> {
     let tree = match form {
         Form::Json => SecretNode::from_json(text)?,
         Form::Yaml => yaml::parse(text)?,
@@ -40,15 +40,15 @@ pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Resul
     let computed = walk.hash.finalize();
     let stored = seal::open(&metadata.mac, &key, &metadata.last_modified, "sops.mac")?;
     let computed = hex::encode_upper(computed);
-    // Both are known to whoever holds the key, so the time that the comparison takes reveals nothing.
+    // A timing attack learns nothing: whoever has the key can compute both values.
     if *stored.text != computed {
-        return Err(Trouble::Altered(Malformed::new("sops.mac", "the MAC does not fit the values")));
+        return Err(SopsFileError::Altered(Malformed::new("sops.mac", "the MAC does not fit the values")));
     }
     clear.ok_or_else(|| Malformed::new("", "it is no map").into())
 }
 
 impl Metadata {
-    fn read(node: SecretNode) -> Result<Metadata, Trouble> {
+    fn read(node: SecretNode) -> Result<Metadata, SopsFileError> {
         let mut fields = node.fields("sops")?;
         for (name, what) in [
             ("key_groups", "key groups (Shamir's sharing)"),
@@ -56,17 +56,17 @@ impl Metadata {
             ("unencrypted_comment_regex", "unencrypted_comment_regex"),
         ] {
             if fields.take(name).is_some_and(|node| !is_empty(&node)) {
-                return Err(Trouble::Unsupported(what));
+                return Err(SopsFileError::Unsupported(what));
             }
         }
-        // Whatever is not sealed, the domain perhaps, could then be changed by anybody.
+        // Without a MAC over everything, unencrypted values, such as the domain, could be changed by anybody.
         if fields.optional("mac_only_encrypted", SecretNode::truth)?.unwrap_or(false) {
-            return Err(Trouble::Unsupported("mac_only_encrypted"));
+            return Err(SopsFileError::Unsupported("mac_only_encrypted"));
         }
         let recipients =
             fields.optional("age", |node, field| node.list(field, MOST_RECIPIENTS))?.unwrap_or_default();
         if recipients.is_empty() {
-            return Err(Trouble::Unsupported("no age recipients"));
+            return Err(SopsFileError::Unsupported("no age recipients"));
         }
         let mut age = Vec::new();
         for (number, node) in recipients.into_iter().enumerate() {
@@ -89,13 +89,13 @@ fn is_empty(node: &SecretNode) -> bool {
 struct Walk<'a> {
     key: &'a SecretKey,
     hash: Sha512,
-    /// The names on the way here; places in a list do not count.
+    /// The names on the path to this node; indexes of lists do not count.
     names: Vec<String>,
 }
 
 impl Walk<'_> {
-    /// The node in the clear; `None` for a comment.
-    fn node(&mut self, node: SecretNode, field: &str) -> Result<Option<SecretNode>, Trouble> {
+    /// The decrypted node; `None` for a comment.
+    fn node(&mut self, node: SecretNode, field: &str) -> Result<Option<SecretNode>, SopsFileError> {
         match node {
             SecretNode::Map(map) => {
                 let mut clear = Vec::with_capacity(map.len());
@@ -126,13 +126,13 @@ impl Walk<'_> {
         }
     }
 
-    /// Every value has to be sealed, whatever the file's own rules say. The MAC runs over the values and not over their
-    /// names, so whoever can write to the file could give an open value another name: `secret` for `secure`. The name
-    /// of a sealed one is part of its seal.
-    fn leaf(&mut self, leaf: SecretNode, field: &str) -> Result<Option<SecretNode>, Trouble> {
-        let open = || Trouble::Open(field.to_owned());
+    /// Requires every value to be encrypted, whatever the file's own rules say. The MAC covers values, not names, so
+    /// whoever can write to the file could rename an unencrypted value: `secret` to `secure`. The name of an encrypted
+    /// value is authenticated with it.
+    fn leaf(&mut self, leaf: SecretNode, field: &str) -> Result<Option<SecretNode>, SopsFileError> {
+        let open = || SopsFileError::Open(field.to_owned());
         let sealed = leaf.text(field).map_err(|_| open())?;
-        // sops leaves an empty text as it is.
+        // sops does not encrypt empty strings.
         if sealed.is_empty() {
             return Ok(Some(SecretNode::Text(sealed)));
         }

@@ -1,4 +1,4 @@
-//! Credentials in files that sops encrypted with age keys: one file a credential, `ID.yaml`, `ID.yml` or `ID.json`.
+//! Credentials in files that sops encrypted with age keys: one per file, named `ID.yaml`, `ID.yml` or `ID.json`.
 
 mod file;
 mod seal;
@@ -26,38 +26,38 @@ pub enum SopsKeys {
     Text(Secret),
 }
 
-/// What may be wrong with a file's content.
-enum Trouble {
+/// A defect in a file's content.
+enum SopsFileError {
     Malformed(Malformed),
     NoKey,
     Altered(Malformed),
     Unsupported(&'static str),
-    /// A value that is not sealed, by its field.
+    /// An unencrypted value, named by its field.
     Open(String),
 }
 
-impl From<Malformed> for Trouble {
-    fn from(bad: Malformed) -> Trouble {
-        Trouble::Malformed(bad)
+impl From<Malformed> for SopsFileError {
+    fn from(bad: Malformed) -> SopsFileError {
+        SopsFileError::Malformed(bad)
     }
 }
 
-impl Trouble {
+impl SopsFileError {
     fn in_file(self, file: &Path) -> VaultError {
         let file = file.to_owned();
         match self {
-            Trouble::Malformed(bad) => VaultError::SopsMalformed { file, bad },
-            Trouble::NoKey => VaultError::SopsNoKey { file },
-            Trouble::Altered(bad) => VaultError::SopsAltered { file, bad },
-            Trouble::Unsupported(what) => VaultError::SopsUnsupported { file, what },
-            Trouble::Open(field) => VaultError::SopsOpen { file, field },
+            SopsFileError::Malformed(bad) => VaultError::SopsMalformed { file, bad },
+            SopsFileError::NoKey => VaultError::SopsNoKey { file },
+            SopsFileError::Altered(bad) => VaultError::SopsAltered { file, bad },
+            SopsFileError::Unsupported(what) => VaultError::SopsUnsupported { file, what },
+            SopsFileError::Open(field) => VaultError::SopsOpen { file, field },
         }
     }
 }
 
 const EXTENSIONS: [&str; 3] = ["yaml", "yml", "json"];
 
-/// A folder with more files than this is no folder of credentials.
+/// A folder with more files than this does not hold credentials.
 const MOST_FILES: usize = 10_000;
 
 impl SopsBackend {
@@ -91,7 +91,7 @@ impl SopsBackend {
                 Err(source) => return Err(VaultError::SopsFile { file, source }),
             }
         }
-        // A folder that is not there (a disk that is not mounted) is no folder without this credential.
+        // A missing folder, such as an unmounted disk, does not mean that the credential does not exist.
         match tokio::fs::metadata(&folder).await {
             Ok(_) => Err(unknown(id)),
             Err(source) => Err(VaultError::SopsFile { file: folder, source }),

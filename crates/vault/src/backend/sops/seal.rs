@@ -1,6 +1,7 @@
-//! How sops seals: one value in `ENC[…]`, AES-256-GCM under a nonce of 32 bytes, tied to its place in the file.
+//! Values encrypted by sops: one value in `ENC[…]`, AES-256-GCM with a nonce of 32 bytes, bound to its location in the
+//! file.
 
-use super::Trouble;
+use super::SopsFileError;
 use crate::error::Malformed;
 use crate::secret_key::SecretKey;
 use crate::secret_tree::SecretNode;
@@ -16,14 +17,15 @@ use zeroize::Zeroizing;
 
 type Cipher = AesGcm<Aes256, U32>;
 
-/// A value in the clear, with the type that sops wrote beside it.
+/// A decrypted value, with the type that sops wrote for it.
 pub(super) struct Opened {
     pub text: Zeroizing<String>,
     kind: String,
 }
 
-/// Opens `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`. `place` is where it stands: a value that was moved does not open.
-pub(super) fn open(sealed: &str, key: &SecretKey, place: &str, field: &str) -> Result<Opened, Trouble> {
+/// Decrypts `ENC[AES256_GCM,data:…,iv:…,tag:…,type:…]`. `place` is its location in the file: a value that was moved
+/// does not decrypt.
+pub(super) fn open(sealed: &str, key: &SecretKey, place: &str, field: &str) -> Result<Opened, SopsFileError> {
     let bad = || Malformed::new(field, "this is not a value that sops encrypted");
     let inside =
         sealed.strip_prefix("ENC[AES256_GCM,").and_then(|rest| rest.strip_suffix(']')).ok_or_else(bad)?;
@@ -38,7 +40,7 @@ pub(super) fn open(sealed: &str, key: &SecretKey, place: &str, field: &str) -> R
         }
     }
     let decode = |text: Option<&str>| {
-        text.and_then(|text| BASE64_STANDARD.decode(text).ok()).ok_or_else(bad).map_err(Trouble::from)
+        text.and_then(|text| BASE64_STANDARD.decode(text).ok()).ok_or_else(bad).map_err(SopsFileError::from)
     };
     let (mut message, tag) = (decode(data)?, decode(tag)?);
     let nonce = Nonce::<Cipher>::try_from(decode(iv)?.as_slice()).map_err(|_| bad())?;
@@ -47,7 +49,7 @@ pub(super) fn open(sealed: &str, key: &SecretKey, place: &str, field: &str) -> R
     let payload = Payload { msg: &message, aad: place.as_bytes() };
     let clear = cipher
         .decrypt(&nonce, payload)
-        .map_err(|_| Trouble::Altered(Malformed::new(field, "this value cannot be decrypted")))?;
+        .map_err(|_| SopsFileError::Altered(Malformed::new(field, "this value cannot be decrypted")))?;
     let clear = Zeroizing::new(clear);
     let text = std::str::from_utf8(&clear).map_err(|_| Malformed::new(field, "this value is not text"))?;
     Ok(Opened { text: Zeroizing::new(text.to_owned()), kind: kind.ok_or_else(bad)?.to_owned() })
@@ -75,15 +77,15 @@ impl Opened {
     }
 }
 
-/// The data key out of one of the file's age recipients.
-pub(super) fn data_key(sealed: &[String], identities: &[Identity]) -> Result<SecretKey, Trouble> {
+/// Decrypts the data key for one of the file's age recipients.
+pub(super) fn data_key(sealed: &[String], identities: &[Identity]) -> Result<SecretKey, SopsFileError> {
     for armored in sealed {
         let reader = age::armor::ArmoredReader::new(armored.as_bytes());
         let Ok(decryptor) = age::Decryptor::new(reader) else { continue };
         let ours = identities.iter().map(|identity| identity as &dyn age::Identity);
         let Ok(reader) = decryptor.decrypt(ours) else { continue };
         let mut key = Zeroizing::new(Vec::with_capacity(64));
-        // A data key has 32 bytes: what is longer is none.
+        // A data key has 32 bytes; anything longer is invalid.
         if reader.take(64).read_to_end(&mut key).is_err() {
             continue;
         }
@@ -91,5 +93,5 @@ pub(super) fn data_key(sealed: &[String], identities: &[Identity]) -> Result<Sec
             return Ok(key);
         }
     }
-    Err(Trouble::NoKey)
+    Err(SopsFileError::NoKey)
 }

@@ -1,16 +1,16 @@
 //! The YAML that sops writes, as a tree: one document, no tags, no aliases.
 
-use super::Trouble;
+use super::SopsFileError;
 use crate::error::Malformed;
 use crate::secret_tree::{LARGEST_DOCUMENT, SecretNode};
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StrInput, options};
 use std::collections::HashSet;
 use zeroize::Zeroizing;
 
-/// A credential is four levels deep; what is deeper than this is refused while it is read.
+/// A credential is four levels deep. Deeper documents are refused while they are read.
 const DEEPEST: usize = 32;
 
-pub(super) fn parse(text: &[u8]) -> Result<SecretNode, Trouble> {
+pub(super) fn parse(text: &[u8]) -> Result<SecretNode, SopsFileError> {
     if text.len() > LARGEST_DOCUMENT {
         return Err(Malformed::new("", format!("it has more than {LARGEST_DOCUMENT} bytes")).into());
     }
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &[u8]) -> Result<SecretNode, Trouble> {
                 return document.ok_or_else(|| Malformed::new("", "the file is empty").into());
             }
             Event::DocumentStart(..) if document.is_some() => {
-                return Err(Trouble::Unsupported("several documents in one file"));
+                return Err(SopsFileError::Unsupported("several documents in one file"));
             }
             Event::StreamStart | Event::DocumentStart(..) | Event::DocumentEnd => {}
             node => document = Some(events.node(node, span)?),
@@ -36,7 +36,7 @@ pub(super) fn parse(text: &[u8]) -> Result<SecretNode, Trouble> {
 struct Events<'a>(Parser<'a, StrInput<'a>>);
 
 impl<'a> Events<'a> {
-    fn next(&mut self) -> Result<(Event<'a>, Span), Trouble> {
+    fn next(&mut self) -> Result<(Event<'a>, Span), SopsFileError> {
         match self.0.next() {
             Some(Ok(event)) => Ok(event),
             Some(Err(error)) => Err(at(error.marker().line(), "it is no YAML")),
@@ -44,12 +44,12 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: Span) -> Result<SecretNode, Trouble> {
+    fn node(&mut self, event: Event<'a>, span: Span) -> Result<SecretNode, SopsFileError> {
         match event {
-            Event::Alias(_) => Err(Trouble::Unsupported("aliases")),
+            Event::Alias(_) => Err(SopsFileError::Unsupported("aliases")),
             Event::Scalar(_, _, _, Some(_))
             | Event::SequenceStart(_, _, Some(_))
-            | Event::MappingStart(_, _, Some(_)) => Err(Trouble::Unsupported("tags")),
+            | Event::MappingStart(_, _, Some(_)) => Err(SopsFileError::Unsupported("tags")),
             Event::Scalar(text, style, _, None) => Ok(scalar(&text, style == ScalarStyle::Plain)),
             Event::SequenceStart(..) => self.list(),
             Event::MappingStart(..) => self.map(),
@@ -57,7 +57,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn list(&mut self) -> Result<SecretNode, Trouble> {
+    fn list(&mut self) -> Result<SecretNode, SopsFileError> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
@@ -67,7 +67,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    fn map(&mut self) -> Result<SecretNode, Trouble> {
+    fn map(&mut self) -> Result<SecretNode, SopsFileError> {
         let mut fields = Vec::new();
         let mut names = HashSet::new();
         loop {
@@ -87,8 +87,8 @@ impl<'a> Events<'a> {
     }
 }
 
-/// What a scalar means. Numbers in other writings than the usual stay texts: if one is not sealed, the MAC, which sops
-/// computed over its value, does not fit, and the file is refused instead of being read wrongly.
+/// The type of a scalar. Numbers in an unusual notation stay strings. If such a value is unencrypted, the MAC that sops
+/// computed over its value fails, so the file is refused and never misread.
 fn scalar(text: &str, plain: bool) -> SecretNode {
     let usual_number = |text: &str| {
         let digits = text.strip_prefix('-').unwrap_or(text);
@@ -113,6 +113,6 @@ fn scalar(text: &str, plain: bool) -> SecretNode {
     SecretNode::Text(Zeroizing::new(text.to_owned()))
 }
 
-fn at(line: usize, reason: &'static str) -> Trouble {
+fn at(line: usize, reason: &'static str) -> SopsFileError {
     Malformed::new(format!("line {line}"), reason).into()
 }

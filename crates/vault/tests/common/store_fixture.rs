@@ -1,4 +1,4 @@
-//! Our own table on either database, and what somebody does who has the database in their hands.
+//! The `store` backend on either database, and an attacker who can write to the database.
 
 use super::postgres::Postgres;
 use super::{id, tenant};
@@ -10,17 +10,17 @@ use std::str::FromStr;
 use vault::{Credential, Database, MasterKeySource, Store, Vault};
 
 /// A database of either kind, and a folder for the key.
-pub struct Room {
+pub struct StoreFixture {
     pub folder: tempfile::TempDir,
     postgres: Option<Postgres>,
 }
 
-impl Room {
-    pub fn both() -> [Room; 2] {
+impl StoreFixture {
+    pub fn both() -> [StoreFixture; 2] {
         let folder = || tempfile::tempdir().unwrap();
         [
-            Room { folder: folder(), postgres: None },
-            Room { folder: folder(), postgres: Some(Postgres::start()) },
+            StoreFixture { folder: folder(), postgres: None },
+            StoreFixture { folder: folder(), postgres: Some(Postgres::start()) },
         ]
     }
 
@@ -39,7 +39,7 @@ impl Room {
         }
     }
 
-    /// Another process: it knows the key file and the database, and nothing else.
+    /// A vault as in another process: it shares only the key file and the database.
     pub fn open(&self, source: MasterKeySource) -> Store {
         Store::new(self.database(), source)
     }
@@ -48,7 +48,7 @@ impl Room {
         Vault::Store(self.open(MasterKeySource::File(self.key())))
     }
 
-    /// What somebody with the database in their hands does.
+    /// Runs a statement as an attacker with access to the database.
     pub async fn tamper(&self, statement: &'static str) {
         sqlx::any::install_default_drivers();
         let url = match &self.postgres {
