@@ -54,7 +54,7 @@ fn start(settings: &str) -> (Home, Mcp, String, Site) {
     (home, mcp, session, site)
 }
 
-/// One call on the session; the reply with all of the page.
+/// Makes one call on the session. Returns the reply with the whole page.
 fn ok(mcp: &mut Mcp, session: &str, tool: &str, mut arguments: Value) -> Value {
     arguments["session_id"] = json!(session);
     let looks = ["browser_read", "browser_find", "browser_screenshot", "browser_tabs", "browser_read_dom"];

@@ -53,7 +53,7 @@ fn watch_shows_each_request_and_ignores_keys_pressed_before_it() {
     terminal.until("The password of operator");
     terminal.press(&format!("{PASSWORD}\r"));
     terminal.until("Logged in as operator");
-    // Pressed before there was anything to decide. The terminal keeps keys in order: had one of them counted, the
+    // These keys are pressed before the question arrives. A terminal keeps keys in order: if one of them counted, the
     // question would be approved before the program reads the "d".
     terminal.press("aaa");
     let call = asking.click("Delete");
@@ -78,7 +78,7 @@ fn watch_shows_each_request_and_ignores_keys_pressed_before_it() {
 
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
-/// Computed here, not by the program that is tested.
+/// Computed independently of the program under test.
 fn signature(direction: &str, time: &str, nonce: &str, body: &str) -> String {
     let mut mac = Hmac::<sha2::Sha256>::new_from_slice(SECRET.as_bytes()).unwrap();
     mac.update(format!("v1.{direction}.{time}.{nonce}.{body}").as_bytes());

@@ -14,7 +14,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A user with a home of their own.
+/// A user with a home folder of their own.
 pub struct User {
     home: tempfile::TempDir,
 }
@@ -52,21 +52,21 @@ impl User {
         self.command(arguments).output().unwrap()
     }
 
-    /// A run that has to work; its standard output.
+    /// Runs a command that must succeed; returns its standard output.
     pub fn ok(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
         stdout(&output)
     }
 
-    /// A run that has to work; the data of its JSON.
+    /// Runs a command that must succeed; returns the data of its JSON.
     pub fn json(&self, arguments: &[&str]) -> Value {
         let output = self.run(&[arguments, &["--json"]].concat());
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stdout(&output));
         parse_reply(&output)
     }
 
-    /// A run that has to fail, in both forms; the error's code.
+    /// Runs a command that must fail, in both output forms; returns the error's code.
     pub fn fails(&self, arguments: &[&str], exit: i32) -> String {
         let human = self.run(arguments);
         assert_eq!(human.status.code(), Some(exit), "{arguments:?}: {}", stderr(&human));
@@ -312,7 +312,7 @@ fn policy_explain_names_the_rule_and_the_facts() {
     for part in ["critical", "words.account", "löschen", "cannot be undone"] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    // The settings in force count, the operator's own rules among them.
+    // The settings in force apply, custom rules included.
     user.write(
         "stockade.yaml",
         "security: {browser: {hitl: {enabled: false, rules: [{name: no-frobs, tools: click, risk: critical, \
@@ -354,7 +354,7 @@ fn templates_and_jails_start_empty_and_say_what_to_do() {
 #[test]
 fn a_template_is_built_listed_verified_and_found_altered() {
     let user = User::new();
-    // Any program can stand in for bridge and browser here: nothing is started.
+    // Any program can replace bridge and browser here, because nothing is started.
     let bridge = env!("CARGO_BIN_EXE_stockade");
     let built = user.json(&["template", "build", "--bridge", bridge, "--browser", "/usr/bin/env"]);
     let id = built["template"]["id"].as_str().unwrap();
@@ -367,7 +367,7 @@ fn a_template_is_built_listed_verified_and_found_altered() {
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("error[template_altered]"), "{}", stderr(&output));
     assert!(stderr(&output).contains("added"), "{}", stderr(&output));
-    // Nor does one go unseen whose manifest is gone, though there is nothing left to compare it with.
+    // A template without a manifest is reported too, although there is nothing to compare it with.
     fs::remove_file(root.with_file_name("manifest.json")).unwrap();
     assert_eq!(user.fails(&["template", "verify"], 1), "template_altered");
     assert_eq!(user.fails(&["template", "verify", id], 1), "template_altered");

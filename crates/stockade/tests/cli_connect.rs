@@ -1,4 +1,4 @@
-//! Snippets for MCP clients: they start the same Stockade as the command that printed them.
+//! Snippets for MCP clients start the same Stockade as the command that printed them.
 
 use crate::cli_commands::User;
 use crate::common::{Home, parse_reply, terminal::RunningProgram};
@@ -47,7 +47,7 @@ fn a_snippet_carries_state_configuration_and_settings_wherever_they_came_from() 
         assert_eq!(launch["args"], json!([vec!["mcp"], expected].concat()), "{arguments:?}");
         assert_eq!(launch["env"]["STOCKADE_TEMPLATES"], json!(user.path("templates")), "{launch}");
 
-        // Another program, which has nothing of this shell, gets the same settings.
+        // A program that shares nothing with this shell gets the same settings.
         let words: Vec<&str> =
             launch["args"].as_array().unwrap()[1..].iter().map(|word| word.as_str().unwrap()).collect();
         let shown = |mut command: Command| parse_reply(&command.output().unwrap())["settings"].clone();

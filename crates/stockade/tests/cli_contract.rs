@@ -1,4 +1,4 @@
-//! What scripts rely on: exit codes and the form of the JSON, by tables over all commands; help, completions, manual.
+//! The contract with scripts: exit codes and JSON, as tables over all commands; help, completions, manual pages.
 
 use crate::cli_commands::User;
 use crate::common::parse_reply;
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// Runs a command with standard input and no terminal to ask at.
+/// Runs a command with this standard input and without a terminal.
 pub fn feed(user: &User, arguments: &[&str], input: &str) -> Output {
     let inner = user.command(arguments);
     let mut command = Command::new("setsid");
@@ -16,7 +16,7 @@ pub fn feed(user: &User, arguments: &[&str], input: &str) -> Output {
     command.current_dir(inner.get_current_dir().unwrap());
     let mut child =
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A command that refuses before it reads has hung up.
+    // A command that is refused before it reads has closed the pipe.
     drop(child.stdin.take().unwrap().write_all(input.as_bytes()));
     child.wait_with_output().unwrap()
 }
@@ -25,11 +25,11 @@ fn code_of(reply: &Value) -> &str {
     reply["error"]["code"].as_str().unwrap_or("")
 }
 
-/// The names of all commands without commands of their own, from the manual: `session start`, `serve`.
+/// The names of all commands without subcommands, from the manual: `session start`, `serve`.
 fn leaves(user: &User) -> BTreeSet<String> {
     let made = user.json(&["man", "--dir", "man"]);
     let files = made["files"].as_array().unwrap().iter().map(|file| file.as_str().unwrap());
-    // A verb of two words, such as `rotate-key`, cannot be told from a command of a command by its file.
+    // A verb of two words, such as `rotate-key`, looks like a subcommand in the file name.
     let pages: BTreeSet<String> = files.map(|file| file.strip_suffix(".1").unwrap().to_owned()).collect();
     let has_children = |page: &str| pages.iter().any(|other| other.starts_with(&format!("{page}-")));
     pages.iter().filter(|page| !has_children(page)).cloned().collect()
@@ -126,7 +126,7 @@ fn every_command_answers_in_one_form_with_its_exit_code() {
             (1..=2).map(|words| format!("stockade-{}", arguments[..words.min(arguments.len())].join("-")));
         left.retain(|leaf| !page.clone().any(|page| page == *leaf));
     }
-    // The verbs of `page` are those of the API: without a server, each says so, or what it needs.
+    // The verbs of `page` are those of the API. Without a server, each reports that, or a missing argument.
     let verbs: Vec<String> =
         left.iter().filter_map(|it| Some(it.strip_prefix("stockade-page-")?.to_owned())).collect();
     assert!(verbs.len() > 20, "{verbs:?}");
@@ -164,7 +164,7 @@ fn wrong_usage_is_2_and_a_failure_is_1() {
         (&["config", "show", "--set", "session_timeout=soon"], 2, "config_value"),
         (&["config", "show", "--set", "session_timeout=[1"], 2, "config_malformed"),
         (&["serve", "--listen", "0.0.0.0:1"], 2, "config_value"),
-        // The same mistake in a file is a failure: the command line is right.
+        // The same mistake in a file is a failure and not a usage error.
         (&["config", "show", "--config", "bad.yaml"], 1, "config_value"),
         (&["config", "show", "--config", "none.yaml"], 1, "config_unreadable"),
         (&["key", "revoke", "key-none"], 1, "unknown_key"),
@@ -242,7 +242,7 @@ fn completions_know_commands_verbs_and_flags() {
         }
         assert_eq!(user.json(&["completions", shell])["script"], script.as_str(), "{shell}");
     }
-    // Bash reads it, and completes a verb by it.
+    // Bash loads the script and completes a verb with it.
     let script = format!(
         "{}\nCOMP_WORDS=(stockade session st); COMP_CWORD=2; COMP_LINE='stockade session st'; COMP_POINT=19\n\
          _stockade stockade st session; printf '%s\\n' \"${{COMPREPLY[@]}}\"",

@@ -7,7 +7,7 @@ use serde_json::json;
 use std::process::{Command, Stdio};
 use unicode_width::UnicodeWidthStr;
 
-/// What a command prints for people, in at most 80 columns.
+/// The output of a command for people; checks that it fits 80 columns.
 fn shown(home: &Home, arguments: &[&str]) -> String {
     let done = home.command(arguments).output().unwrap();
     let text = String::from_utf8(done.stdout).unwrap();
@@ -81,7 +81,7 @@ fn a_person_sees_who_is_where_what_is_left_and_how_to_answer() {
     for part in ["RISK", "\"Delete item\"", "default/agent", &session, &format!("stockade approve {id}")] {
         assert!(waiting.contains(part), "{part} in {waiting}");
     }
-    // The same session: a person's hint names commands, an agent's names tools.
+    // Hints about the same session name commands for people and tools for agents.
     assert!(asked["error"]["hint"].as_str().unwrap().contains("browser_pending"), "{asked}");
     let (code, again) = home.json(&["page", "click", "mine", "--role", "button", "--name", "Delete item"]);
     assert_eq!(code, 1, "{again}");

@@ -1,4 +1,4 @@
-//! The public MCP clients, and the public conformance suite, against the real thing.
+//! Public MCP clients and the public conformance suite, against the real program.
 
 use crate::common;
 
@@ -29,7 +29,7 @@ fn python() -> Command {
     command
 }
 
-/// The conformance suite needs a newer Node.js than many machines have; it is installed beside it.
+/// The conformance suite needs a newer Node.js than many machines have, so `script/setup test` installs one.
 fn node() -> Command {
     Command::new(clients().join("node_modules/node/bin/node"))
 }
@@ -40,8 +40,8 @@ fn typescript() -> Command {
     command
 }
 
-/// `stockade mcp` in this home, as the command that a client starts. The clients hand on only a part of
-/// their environment, so `env` puts the folders back.
+/// `stockade mcp` in this home, as the command that a client starts. Clients pass on only a part of their environment,
+/// so `env` restores the folders.
 fn over_stdio(command: &mut Command, home: &Home) {
     command
         .arg("env")
@@ -86,7 +86,7 @@ fn the_python_client_works_over_http_in_both_eras() {
 fn the_python_client_is_led_to_the_operators_page_and_gets_each_answer_in_both_eras() {
     let item = "<form method=post action=/gone><button>Delete item</button></form>";
     let site = Site::serve(&[("/", item), ("/gone", item)]);
-    // Where there is no console, there is no page to be led to, and the call waits all the same.
+    // Without a console there is no page to lead to. The call waits all the same.
     for (mode, version, has_console) in
         [("auto", "2026-07-28", true), ("legacy", "2025-11-25", true), ("auto", "2026-07-28", false)]
     {
@@ -143,8 +143,8 @@ fn the_typescript_client_works_over_stdio_and_http() {
     check(command, "ok");
 }
 
-/// A client of the 2025 revisions does not initialize again by itself. It shows what the server says, and works once it
-/// is connected again.
+/// A client of the 2025 revisions does not initialize again by itself. It shows the server's message, and works after a
+/// reconnect.
 #[test]
 fn clients_are_told_what_a_restart_of_the_server_did_to_their_sessions() {
     let home = Home::new("");
@@ -176,7 +176,7 @@ fn clients_are_told_what_a_restart_of_the_server_did_to_their_sessions() {
     }
 }
 
-/// The suite of this package with these options, and the failed checks of each of its scenarios.
+/// Runs the suite of this package. Returns the failed checks of each scenario.
 fn conformance(package: &str, options: &[&str], url: &str, folder: &Path) -> Vec<(String, Vec<String>)> {
     let results = folder.join(package.rsplit('/').next().unwrap()).join(options.join("-"));
     let mut command = node();

@@ -32,7 +32,7 @@ fn log_in(asking: &ApprovalFixture, mut person: OperatorBrowser) -> OperatorBrow
     person
 }
 
-/// A question is on the page, whose script has begun, and its buttons take presses.
+/// Waits until a request is shown, the script runs, and the buttons accept clicks.
 const SHOWN: &str = "document.readyState === 'complete' && document.querySelector('.live.on') \
     && document.querySelector('.card') && !document.querySelector('.settling') \
     && !document.getAnimations().some((it) => it.animationName === 'settle')";
@@ -42,7 +42,7 @@ fn the_console_shows_a_request_and_each_decision_reaches_the_agent() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 300\n");
     let mut person = logged_in(&asking);
 
-    // The console looks for itself now and then as well, so the news are counted on their own.
+    // The console also polls, so pushed updates are counted separately.
     person.eval(
         "window.news = 0; window.ours = new EventSource('/operator/events');
          window.ours.addEventListener('change', () => window.news++); 0",
@@ -57,7 +57,7 @@ fn the_console_shows_a_request_and_each_decision_reaches_the_agent() {
     for part in ["HIGH RISK", "browser_click", "account.test", "Delete", "post http://account.test/files"] {
         assert!(text.contains(part), "{part} in {text}");
     }
-    // The picture is there, is a picture, and the frame is on it.
+    // The screenshot is present, is an image, and has the frame on it.
     person.until("document.querySelector('.picture image')");
     let loaded = person.eval(
         "new Promise(done => { const i = new Image(); i.onload = () => done(i.naturalWidth); i.onerror = () => done(0);
@@ -79,7 +79,7 @@ fn the_console_shows_a_request_and_each_decision_reaches_the_agent() {
             .contains("operator in the console")
     );
 
-    // By keyboard: nothing is chosen until somebody chooses.
+    // By keyboard: nothing is selected until the operator selects it.
     asking.again();
     let call = asking.click("Delete");
     person.until(SHOWN);
@@ -90,7 +90,7 @@ fn the_console_shows_a_request_and_each_decision_reaches_the_agent() {
     assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     person.until("!document.querySelector('.card') && document.querySelector('.past .denied')");
 
-    // Nobody answers.
+    // This request gets no answer.
     let call = asking.click("Delete");
     person.until(SHOWN);
     let operator = Operator::of(&asking.home);
@@ -136,7 +136,7 @@ fn an_irreversible_action_needs_a_second_confirmation_and_a_session_approval_nam
             .contains("This cannot be undone.")
     );
     assert_eq!(person.eval("document.querySelector('.card button[value=approve]')"), json!(null));
-    // A form that leaves the second step out is refused by the server.
+    // The server refuses a form without the second step.
     let refused = person.eval(
         "(async () => { const f = document.querySelector('.card form'); const b = new URLSearchParams(new FormData(f)); b.set('verdict', 'approve');
          const a = await fetch(f.action, {method: 'POST', body: b, headers: {accept: 'application/json'}}); return [a.status, await a.json()]; })()",
@@ -146,7 +146,7 @@ fn an_irreversible_action_needs_a_second_confirmation_and_a_session_approval_nam
     person.key("j");
     person.key("a");
     person.until("document.querySelector('details.grave').open");
-    // What has just opened takes no press for a moment.
+    // A step that has just opened ignores clicks for a moment.
     person.until(SHOWN);
     person.press(".card button[value=approve_irreversible]");
     assert_eq!(asking.outcome(call), Ok("http://account.test/gone".into()));
@@ -187,7 +187,7 @@ fn page_markup_is_escaped_in_the_console() {
         );
     }
     assert!(person.eval("document.title").as_str().unwrap().contains("Stockade"));
-    // Its words have a face, a ground and a border that nothing of ours has.
+    // Page text has a font, a background and a border that our own text never has.
     let differs = person.eval(
         "(() => { const page = getComputedStyle(document.querySelector('.said blockquote')), ours = getComputedStyle(document.querySelector('.card h2'));
          const box = getComputedStyle(document.querySelector('.said'));
@@ -195,7 +195,7 @@ fn page_markup_is_escaped_in_the_console() {
     );
     assert_eq!(differs, json!(true));
     assert_eq!(person.eval("window.broken"), json!(0), "our own page keeps to its own policy");
-    // A press during which the list is fetched again is a press all the same.
+    // A click counts even if the list is fetched again while the button is down.
     person.press_while(".card button[value=deny]", OperatorBrowser::until_refreshed);
     assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
     person.until("document.querySelector('.past li')");
@@ -215,7 +215,7 @@ fn the_link_of_an_agents_client_leads_to_the_log_in_and_then_to_the_question() {
     person.write(asking.password());
     person.key("Enter");
     person.until(&format!("location.pathname === '/console/approvals/{id}' && {SHOWN}"));
-    // A phone: nothing is wider than the screen, and what is pressed is large enough.
+    // On a phone nothing is wider than the screen, and buttons are large enough.
     assert_eq!(person.eval("document.documentElement.scrollWidth <= 390"), json!(true));
     let small = "[...document.querySelectorAll('.verdict button')].every(b => !b.offsetHeight || b.offsetHeight >= 44)";
     assert_eq!(person.eval(small), json!(true));
@@ -235,7 +235,7 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
     let answer = format!("http://{}/operator/approvals/{}", asking.server.address(), id.as_str().unwrap());
     let token = person.eval("document.querySelector('.card input[name=form]').value");
     let picture = format!("{answer}/picture");
-    // With the word of the form, which no other page can know: it does not help.
+    // With the form's token, which no other page can know; it does not help.
     let hostile = format!(
         "<title>Elsewhere</title><a href='{question}'>Look</a><iframe src='{question}'></iframe>
          <form method=post action='{answer}' target=there><input name=form value={token}><input name=verdict value=approve>
@@ -247,18 +247,18 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
          </script>"
     );
     let site = Site::serve(&[("/", &hostile)]);
-    // Another site, and another port of the very same host, which is the same site for cookies.
+    // Another site, and another port of the same host, which is the same site for cookies.
     for host in ["localhost", "127.0.0.1"] {
         person.go(&format!("http://{host}:{}/", site.address.port()));
         person.until("window.seen === 0 && window.sent === 0");
         let loads = person.eval("window.loads");
         person.press("button");
-        // The server has answered the form, which shows in the frame as one more document.
+        // The response to the form shows as one more document in the frame.
         person.until(&format!("window.loads > {loads}"));
         assert_eq!(asking.waiting()["id"], id, "{host}: it still waits");
         assert_eq!(person.eval("frames[0].length + frames[1].length"), json!(0));
         assert_eq!(person.eval("[0, 1].map(n => { try { return frames[n].document.body.innerText } catch { return '' } }).join('')"), json!(""));
-        // A link is all it can do: whoever is logged in sees the question, and decides.
+        // A page can only link to the console: a logged-in operator sees the request and decides.
         person.press("a");
         person.until(&format!("location.pathname.startsWith('/console/approvals/') && {SHOWN}"));
     }
@@ -266,7 +266,7 @@ fn a_page_of_another_site_can_link_here_and_do_nothing_else() {
     assert_eq!(asking.outcome(call), Err("denied_by_operator".into()));
 }
 
-/// The public Python client of both eras of MCP, which opens no page itself: it says where its person is to go.
+/// The public Python client speaks both eras of MCP and opens no page itself: it prints the address for its user.
 #[test]
 fn a_public_client_is_led_to_the_console_and_each_answer_there_reaches_it() {
     const ITEM: &str =
@@ -326,7 +326,7 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
     assert!(text.contains("PAUSED") && text.contains("element_not_found"), "{text}");
     person.press(".card textarea");
     person.write("Look in the menu <b>at the top</b>.");
-    // A list that is fetched meanwhile does not take away what is half written.
+    // A fetch of the list keeps a half-written note.
     person.until_refreshed();
     person.press(".card button[value=resume]");
     person.until(
@@ -348,7 +348,7 @@ fn a_paused_session_gets_a_note_and_goes_on_or_is_ended() {
     assert_eq!(code, "session_ended:operator");
 }
 
-/// The pictures in the docs, made anew where `STOCKADE_PICTURES` names a folder; looked at by people.
+/// Makes the pictures in the docs if `STOCKADE_PICTURES` names a folder. People look at them.
 #[test]
 fn the_console_renders_in_both_sizes_and_colour_schemes() {
     let mut asking = ApprovalFixture::start("      approval_timeout: 120\n");
@@ -380,7 +380,7 @@ fn the_console_renders_in_both_sizes_and_colour_schemes() {
             person.picture(&Path::new(folder).join(format!("{name}.png")));
         }
     }
-    // On the phone no button stands over what it decides on, and the picture opens in full.
+    // On a phone no button covers the text that it decides on, and the screenshot opens full size.
     let overlap = "(() => { const verdict = document.querySelector('.card .verdict').getBoundingClientRect();
         const body = document.querySelector('.card .body').getBoundingClientRect(); return verdict.top < body.bottom - 1; })()";
     assert_eq!(person.eval(overlap), json!(false));
@@ -388,7 +388,7 @@ fn the_console_renders_in_both_sizes_and_colour_schemes() {
         "fetch(document.querySelector('.card .picture a').href).then((it) => it.headers.get('content-type'))";
     let kind = person.eval(link);
     assert!(kind.as_str().is_some_and(|kind| kind.starts_with("image/")), "{kind}");
-    // The second step, and what is behind "for this session", are read before they can be pressed.
+    // The second step and the scope of "for this session" are visible before their buttons accept clicks.
     person.press("details.grave summary");
     person.until("document.querySelector('details.grave').open");
     if let Some(folder) = &folder {
@@ -396,7 +396,7 @@ fn the_console_renders_in_both_sizes_and_colour_schemes() {
     }
 }
 
-/// Counts what the console plays and shows, in a browser that would do both.
+/// Counts sounds and notifications of the console, in a browser that supports both.
 const COUNTED: &str = "window.made = { notices: [], tones: 0, contexts: [] };
     { const Real = Notification; window.Notification = class extends Real {
         constructor(title, options) { super(title, options); made.notices.push(`${title}: ${options.body}`); } };
@@ -431,7 +431,7 @@ fn a_request_rings_and_notifies_if_the_operator_turned_that_on() {
     assert_eq!(ask(&mut asking, &mut person), json!([4, 1]));
     let notice = person.eval("made.notices[0]");
     assert_eq!(notice, json!("Approval needed: Click “Delete” on account.test — high risk"));
-    // It is remembered.
+    // The choice is remembered.
     person.go(&asking.console());
     person.until("document.querySelector('input[name=sound]').checked");
     person.press("input[name=sound]");
@@ -446,7 +446,7 @@ fn a_click_right_after_the_page_gains_focus_is_ignored() {
     let call = asking.click("Delete");
     person.until(SHOWN);
     let waits = asking.waiting()["id"].clone();
-    // The moment in which it is there: nothing of it can be pressed, with the mouse or otherwise.
+    // When a card has just appeared, none of its buttons accepts a click or a key.
     let early = "addEventListener('DOMContentLoaded', () => { const button = document.querySelector('.card button[value=approve]');
         window.style = getComputedStyle(button).pointerEvents; button.click(); window.pressed = 1; })";
     person.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": early }));
@@ -460,7 +460,7 @@ fn a_click_right_after_the_page_gains_focus_is_ignored() {
         let press = format!("{moment}; document.querySelector('.card button[value=approve]').click(); 1");
         assert_eq!(person.eval(&press), json!(1));
     }
-    // A press that counted would have sent the form before this request, which the page waits for.
+    // An accepted click would have sent the form before this request, which the page waits for.
     let listed = person.eval("fetch(document.getElementById('live').dataset.from).then((it) => it.status)");
     assert_eq!(listed, json!(200));
     assert_eq!(asking.waiting()["id"], waits, "it still waits");

@@ -1,4 +1,4 @@
-//! A run that types into everything a page can have, recorded: no pixel of any kept picture shows what was typed.
+//! Types into every kind of field while recording: no pixel of a kept screenshot shows the typed text.
 
 use crate::common;
 
@@ -9,12 +9,12 @@ use common::{Home, Mcp};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Typed into one field after the other, and drawn by the page in magenta, which nothing else on it is.
+/// Typed into each field and drawn by the page in magenta, which is used for nothing else.
 const TYPED: &str = "Okapi 7 of Ituri";
 const STYLE: &str = "<style>* { font: bold 20px serif } .t, input, textarea, select, [contenteditable] { color: #f0f } \
     ::placeholder { color: #000 } p { margin: 2px }</style>";
 
-/// Repeats all that is typed, wherever it is, in every way that pages have.
+/// Repeats typed text in every way that a page can.
 const PAGE: &str = "<!doctype html><title>Covers</title>STYLE
   <input aria-label=Plain><textarea aria-label=Area rows=1></textarea>
   <div contenteditable role=textbox aria-label=Editor style='min-height:30px;border:1px solid #000'></div>
@@ -59,7 +59,7 @@ fn decoded(bytes: &[u8]) -> (Vec<u8>, usize) {
     (pixels, depth)
 }
 
-/// How many pixels are magenta, and how many have the colour of a cover.
+/// The number of magenta pixels, and of pixels in the colour of the mask.
 fn magenta_and_covered(bytes: &[u8]) -> (usize, usize) {
     let (pixels, depth) = decoded(bytes);
     let count = |is: fn(&[u8]) -> bool| pixels.chunks(depth).filter(|pixel| is(pixel)).count();
@@ -76,7 +76,7 @@ fn open(mcp: &mut Mcp, record: &str) -> String {
     opened["session_id"].as_str().unwrap().to_owned()
 }
 
-/// A picture that the agent takes: what it gets, and where it is kept.
+/// A screenshot that the agent takes: the reply, and the stored file.
 fn shoot(mcp: &mut Mcp, session: &str, more: Value) -> (Vec<u8>, PathBuf) {
     let mut asked = json!({"session_id": session, "include_base64": true, "format": "png"});
     asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -87,7 +87,7 @@ fn shoot(mcp: &mut Mcp, session: &str, more: Value) -> (Vec<u8>, PathBuf) {
     })
 }
 
-/// Why pictures are missing.
+/// Why screenshots are missing.
 fn missing(home: &Home) -> Vec<String> {
     let log = home.audit_log();
     let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -95,7 +95,7 @@ fn missing(home: &Home) -> Vec<String> {
     failed.map(|line| line["result"].as_str().unwrap().to_owned()).collect()
 }
 
-/// A busy machine does not come to each in the seconds that it has for one; nothing else is an excuse.
+/// On a busy machine a screenshot may miss its time limit. No other reason is accepted.
 fn none_is_missing(home: &Home) {
     let missing = missing(home);
     assert!(missing.iter().all(|why| why.starts_with("browser_action_timeout:picture:")), "{missing:?}");
@@ -119,7 +119,7 @@ fn a_run_that_types_into_everything_leaves_no_pixel_of_it_on_record() {
         let folder = home.state().join("recordings").join(&session);
         for untouched in pictures(&folder) {
             let bytes = std::fs::read(untouched).unwrap();
-            // The edges of letters have every grey.
+            // The edges of letters have every shade of grey.
             assert!(magenta_and_covered(&bytes).1 < 50, "nothing was typed, and nothing is covered");
         }
         for field in FIELDS {
@@ -131,7 +131,7 @@ fn a_run_that_types_into_everything_leaves_no_pixel_of_it_on_record() {
                 json!({"format": "jpeg"}),
                 json!({"role": "textbox", "name": field}),
             ] {
-                // Colours in a JPEG are not exact, and a busy machine draws a frame a while after it was typed into.
+                // Colours in a JPEG are not exact, and a busy machine draws a frame some time after the text was typed.
                 let jpeg = more["format"] == "jpeg";
                 machine::until(&format!("{field}: {more}: the agent sees it"), PATIENCE, || {
                     let (seen, _) = shoot(&mut mcp, &session, more.clone());

@@ -1,6 +1,6 @@
 //! CPU credit on real cgroups: a page that burns ends at its share, and one that rests gets whole processors again.
 //!
-//! What is compared is CPU time that the kernel counted, with time that passed: a busy machine gives less, never more.
+//! Compares the CPU time that the kernel counted with the time that passed: a busy machine gives less, never more.
 
 use crate::common;
 
@@ -10,7 +10,7 @@ use common::{Home, Server, http};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// Burns in workers for as long as it is open.
+/// Computes in workers for as long as it is open.
 const BURNS: &str = "<!doctype html><title>burns</title><h1>Burns</h1><script>
   const code = 'for (;;) {}';
   for (let n = 0; n < 4; n++) new Worker(URL.createObjectURL(new Blob([code])));
@@ -18,7 +18,7 @@ const BURNS: &str = "<!doctype html><title>burns</title><h1>Burns</h1><script>
 
 const SHARE: f64 = 0.25;
 const CREDIT: f64 = 1.0;
-/// How far beyond its credit a jail may get between two readings that come late.
+/// By how much a jail may exceed its credit if readings come late.
 const SLACK: f64 = 1.0;
 const PATIENCE: Duration = Duration::from_secs(60);
 

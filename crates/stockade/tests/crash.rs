@@ -1,4 +1,4 @@
-//! Pages that eat memory, threads or disk, and browsers that die: each ends in its documented way.
+//! Pages that exhaust memory, threads or disk, and browsers that die: each case ends as documented.
 
 use crate::common;
 
@@ -13,7 +13,7 @@ function eat() { for (let i = 0; i < 8; i++) { const a = new Uint8Array(8 << 20)
 setTimeout(eat, 50);
 </script>";
 
-/// Blobs live in the browser process, so filling them takes the whole browser down.
+/// Blobs are kept in the browser process, so filling them takes the whole browser down.
 const HUNGRY_BROWSER: &str = "<title>blobs</title><h1>blobs</h1><script>
 const kept = [];
 async function eat() { for (;;) { const a = new Uint8Array(4 << 20); crypto.getRandomValues(a.subarray(0, 65536)); for (let i = 0; i < a.length; i += 4096) a[i] = i; const b = new Blob([a]); kept.push(b); await new Promise(r => setTimeout(r, 1)); } }
@@ -47,7 +47,7 @@ fn home(extra: &str) -> (Home, Site) {
     (home, site)
 }
 
-/// Reads the page until it fails; a page that survives a minute of it is not what the test is about.
+/// Reads the page until it fails. A page that survives a minute does not test anything here.
 fn until_failure(mcp: &mut Mcp, session: &str) -> String {
     for _ in 0..600 {
         match mcp.call("browser_read", json!({"session_id": session})) {
@@ -58,7 +58,7 @@ fn until_failure(mcp: &mut Mcp, session: &str) -> String {
     panic!("the page went on living");
 }
 
-/// A navigation that may be cut short by the very thing it sets off.
+/// A navigation that may fail because of the failure that it causes.
 fn visit(mcp: &mut Mcp, session: &str, path: &str) -> Option<String> {
     let url = format!("http://site.test{path}");
     let went = mcp
@@ -98,8 +98,8 @@ fn a_thread_storm_is_held_to_the_limit_and_reported_as_such() {
     );
     let mut mcp = home.mcp();
     let (stormy, other) = (mcp.open(), mcp.open());
-    // Whichever of its processes is refused a thread first dies of it; that is not always the page's. Nor does a
-    // slow machine always come to that end within the time of a call.
+    // Whichever process is refused a thread first dies, and it is not always the page's. A slow machine may not get
+    // that far within one call.
     let reported = (0..8).any(|_| {
         let code = visit(&mut mcp, &stormy, "/threads").unwrap_or_else(|| until_failure(&mut mcp, &stormy));
         let may_be = ["tab_process_limit", "browser_restarted", "browser_action_timeout:"];
@@ -107,7 +107,7 @@ fn a_thread_storm_is_held_to_the_limit_and_reported_as_such() {
         code == "tab_process_limit"
     });
     assert!(reported, "the page never died of it");
-    // The browser may follow the tab.
+    // The browser may fail after the tab.
     match visit(&mut mcp, &stormy, "/").as_deref() {
         None => {}
         Some("browser_restarted") => assert_eq!(visit(&mut mcp, &stormy, "/"), None),
@@ -146,14 +146,14 @@ fn a_crashed_tab_is_a_crash_and_not_a_lack_of_memory() {
     assert_eq!(visit(&mut mcp, &session, "/"), None);
 }
 
-/// The first failure that is not a call's own time limit: a slow machine may notice the loss only in the next call.
+/// The first failure other than the call's own timeout: a slow machine may notice the loss only in the next call.
 fn until_noticed(mcp: &mut Mcp, session: &str) -> String {
     let failures = (0..4).map(|_| until_failure(mcp, session));
     let mut noticed = failures.filter(|code| !code.starts_with("browser_action_timeout:"));
     noticed.next().expect("four calls in a row ran into their time limit")
 }
 
-/// Without its zygote Chromium runs on, answers, and cannot start a renderer any more.
+/// Without its zygote Chromium keeps running and answering, but cannot start renderers.
 #[test]
 fn a_browser_that_can_start_no_renderer_is_restarted() {
     let (home, _site) = home("    runtime_restart_attempts: 2\n");
@@ -163,7 +163,7 @@ fn a_browser_that_can_start_no_renderer_is_restarted() {
     kill_zygotes(&mcp);
     assert_eq!(until_noticed(&mut mcp, &session), "browser_restarted");
     assert_eq!(visit(&mut mcp, &session, "/"), None, "a new browser in the same session");
-    // And as often as allowed.
+    // As often as the limit allows.
     kill_zygotes(&mcp);
     assert_eq!(until_noticed(&mut mcp, &session), "browser_restarted");
     assert_eq!(visit(&mut mcp, &session, "/"), None);
@@ -183,7 +183,7 @@ fn the_health_check_notices_a_browser_that_can_start_no_renderer() {
         let now = find_browser_process(&mcp)?;
         (now != before).then_some(())
     });
-    // It was noticed and mended without a call; the next call reports it.
+    // It was noticed and repaired between calls; the next call reports it.
     machine::until("the session to go on", machine::PATIENCE, || {
         match mcp.call("browser_read", json!({"session_id": session})) {
             Ok(_) => Some(()),
@@ -226,7 +226,7 @@ fn a_connection_that_breaks_while_the_browser_lives_is_made_again_with_its_page_
     machine::until("the wait to begin", machine::PATIENCE, || {
         home.audit_log().contains("wait_for").then_some(())
     });
-    // With it goes the one that the bridge keeps ready, so the first attempt to make it again fails.
+    // This also cuts the connection that the bridge keeps ready, so the first reconnect fails.
     machine::cut_connections(mcp.child.id(), "cdp.sock");
     let answer = mcp.next_message();
     let error = common::known(answer["result"]["structuredContent"]["error"].clone());
@@ -252,7 +252,7 @@ fn refs_and_cursors_of_a_browser_that_died_are_not_given_again() {
     let error = mcp.call("browser_click", json!({"session_id": session, "ref": "e1"})).unwrap_err();
     assert_eq!(error["code"], "stale_ref", "{error}");
     assert!(error["message"].as_str().unwrap().contains("in a tab that is gone"), "{error}");
-    // What a first reply cannot show is read on demand, and is gone with the browser.
+    // Parts that a first reply folds are read on demand, and are lost with the browser.
     let folded = json!({"session_id": session, "cursor": cursor_of(&before)});
     assert_eq!(mcp.code("browser_read", folded), "stale_cursor");
     let after = mcp.goto(&session, "http://site.test/")["snapshot"].as_str().unwrap().to_owned();

@@ -1,4 +1,4 @@
-//! The reply to an action over MCP: what changed since its own last snapshot, or all of the page.
+//! Replies to actions over MCP: the changes since the session's last snapshot, or the whole page.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! The flavour with a display: a headed Chromium in a window on Xvfb, all of it inside the jail.
+//! Templates with a display: a headed Chromium on Xvfb, all of it inside the jail.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! A real site with a login: an agent keeps the books of Django's admin, and the database agrees.
+//! A real site with a login: an agent works in Django's admin, and the database confirms the results.
 
 use crate::common;
 
@@ -50,11 +50,11 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
     ));
     let mut mcp = home.mcp();
     let session = mcp.open();
-    // The cookie comes from a door of the test's own: nobody types a password.
+    // The test fetches the cookie itself, so no password is typed.
     mcp.goto(&session, "http://books.test/sign-in/");
     let mut agent = Agent { mcp, session };
 
-    // Add, with an author who is added in a window of its own on the way.
+    // Adds a book, and its author in a popup on the way.
     agent.click("link", "Books");
     agent.click("link", "Add book");
     agent.fill("Title:", "Sketch of the Engine");
@@ -75,7 +75,7 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
     );
     assert_eq!(added, "[('Luigi Menabrea', 'essay', '1843-09-01', True, 'With notes\\nby the translator')]");
 
-    // Edit.
+    // Edits it.
     agent.click("link", "Sketch of the Engine");
     agent.fill("Title:", "Sketch of the Analytical Engine");
     agent.act("browser_check", json!({"role": "checkbox", "name": "In print", "checked": false}));
@@ -85,7 +85,7 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
         "[('Sketch of the Analytical Engine', False)]"
     );
 
-    // Filter, search.
+    // Filters and searches.
     agent.click("link", "Books");
     agent.click("link", "Poems");
     let poems = agent.outline();
@@ -94,7 +94,7 @@ fn an_agent_keeps_the_books_of_a_real_admin_and_the_database_agrees() {
     let found = agent.outline();
     assert!(found.contains("Poem 3") && !found.contains("Poem 4"), "{found}");
 
-    // Select many, and delete them.
+    // Selects many and deletes them.
     agent.act("browser_navigate", json!({"url": "http://books.test/admin/library/book/?genre__exact=poems"}));
     agent.act(
         "browser_check",
@@ -116,7 +116,7 @@ fn the_admin_works_with_its_session_and_csrf_cookies_sealed() {
     let admin = Admin::start();
     let home = Home::new(&format!("    egress:\n      hosts:\n        books.test: {}\n", admin.address));
     let (session, csrf) = admin.cookies();
-    // The site does check: the session alone changes nothing.
+    // The site checks the CSRF token: the session cookie alone changes nothing.
     let unchecked = admin.request(&format!(
         "POST /rename/ HTTP/1.0\r\nHost: books.test\r\nCookie: sessionid={session}\r\nContent-Length: 0\r\n\r\n"
     ));
@@ -134,7 +134,7 @@ fn the_admin_works_with_its_session_and_csrf_cookies_sealed() {
     let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
     let mut agent = Agent { mcp, session: opened["session_id"].as_str().unwrap().to_owned() };
 
-    // By the form, whose hidden token belongs to the sealed cookie.
+    // With the form, whose hidden token belongs to the sealed cookie.
     agent.act("browser_navigate", json!({"url": "http://books.test/admin/library/author/"}));
     agent.click("link", "Ada Byron");
     agent.fill("Name:", "Ada Lovelace");
@@ -142,7 +142,7 @@ fn the_admin_works_with_its_session_and_csrf_cookies_sealed() {
     assert!(agent.outline().contains("was changed successfully"));
     assert_eq!(admin.ask("[a.name for a in Author.objects.all()]"), "['Ada Lovelace']");
 
-    // By a script, which copies the cookie that it sees into a header. What it sees is not the cookie.
+    // With a script that copies the visible cookie, a placeholder, into a header.
     agent.act("browser_navigate", json!({"url": "http://books.test/rename/"}));
     agent.act("browser_wait_for", json!({"text": "answer 200"}));
     assert_eq!(admin.ask("[a.name for a in Author.objects.all()]"), "['Ada King']");

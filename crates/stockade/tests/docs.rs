@@ -1,4 +1,4 @@
-//! The documentation: links lead somewhere, commands run, what is named exists.
+//! The documentation: links resolve, commands run, and every named thing exists.
 //!
 //! `sh` blocks are run as they stand. Of `console` blocks each line after `$ ` is run, and the lines below it are
 //! compared with its output. `UPDATE_DOCS=1` rewrites the generated part of docs/cli.md.
@@ -88,7 +88,7 @@ fn every_shell_block_runs_and_prints_what_is_shown() {
 
 #[test]
 fn every_block_has_a_language_and_those_with_commands_are_run() {
-    /// Pages whose commands another test runs, and which.
+    /// Pages whose commands another test runs, with that test's name.
     const RUN_ELSEWHERE: [(&str, &str); 2] = [
         ("docs/transcripts/", "tests/transcript.rs makes them"),
         ("docs/cli.md", "printed by the program, below"),

@@ -206,6 +206,79 @@ fn an_effect_is_polled_for_over_http() {
     }
 }
 
+/// One request of revision 2026-07-28, of a client that declares the Tasks extension.
+fn request_with_tasks(fixture: &EffectFixture, method: &str, name: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": {"io.modelcontextprotocol/tasks": {}}},
+    });
+    let headers = format!("mcp-protocol-version: 2026-07-28\r\nmcp-method: {method}\r\nmcp-name: {name}\r\n");
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
+    let (address, key) = (fixture.server.address(), fixture.server.key());
+    let (status, answer) = http::answer(http::send_with(&address, key, "/mcp", &headers, &body));
+    assert_eq!(status, 200, "{method}: {answer}");
+    answer["result"].clone()
+}
+
+#[test]
+fn a_call_that_waits_is_a_task_for_clients_that_declare_tasks() {
+    let fixture = EffectFixture::start(site());
+    let token = grant(&fixture.home, "write", &NAMES);
+    let operator = Operator::of(&fixture.home);
+    let call = |tool: &str, arguments: Value| {
+        request_with_tasks(&fixture, "tools/call", tool, json!({"name": tool, "arguments": arguments}))
+    };
+    let opened = call("browser_open_session", json!({"credential_mode": "operator", "grant": token}));
+    let session = opened["structuredContent"]["session_id"].as_str().unwrap_or_else(|| panic!("{opened}"));
+    call("browser_navigate", json!({"session_id": session, "url": "https://office.test/acme"}));
+    let get = |task: &str| request_with_tasks(&fixture, "tasks/get", task, json!({"taskId": task}));
+    let press = |button: &str| {
+        let created = call("browser_click", json!({"session_id": session, "role": "button", "name": button}));
+        let task = created["taskId"].as_str().unwrap_or_else(|| panic!("{button}: {created}")).to_owned();
+        assert_eq!(
+            (&created["resultType"], &created["status"]),
+            (&json!("task"), &json!("working")),
+            "{created}"
+        );
+        let asked = operator.next();
+        assert_eq!((asked.id.as_str(), asked.kind), (task.as_str(), ApprovalKind::Effect));
+        assert_eq!(get(&task)["status"], "working", "{button}");
+        (task, asked)
+    };
+    for ((button, method, target), verdict, expected) in [
+        (DENIED, Some(Verdict::Deny), Some("denied_by_operator")),
+        (EXPIRED, None, Some("approval_timeout")),
+        (APPROVED, Some(Verdict::Approve { for_session: false }), None),
+    ] {
+        let (task, asked) = press(button);
+        assert!(fixture.site.received_at(method, target).is_empty(), "{button}");
+        match verdict {
+            Some(verdict) => drop(operator.says(&asked.id, verdict).unwrap()),
+            None => operator.expires(&asked.id),
+        }
+        let done = until("the task is done", PATIENCE, || {
+            let state = get(&task);
+            (state["status"] != "working").then_some(state)
+        });
+        assert_eq!(done["status"], "completed", "{button}: {done}");
+        let reply = &done["result"];
+        assert_eq!(reply["structuredContent"]["error"]["code"].as_str(), expected, "{button}: {done}");
+        assert_eq!(reply["isError"].as_bool().unwrap_or(false), expected.is_some(), "{button}: {done}");
+        let arrivals = usize::from(expected.is_none());
+        until("as many arrive as were approved", PATIENCE, || {
+            (fixture.site.received_at(method, target).len() == arrivals).then_some(())
+        });
+    }
+    let (task, asked) = press("Create API key");
+    request_with_tasks(&fixture, "tasks/cancel", &task, json!({"taskId": task}));
+    until("the question is withdrawn", PATIENCE, || {
+        (operator.find(&asked.id).state == ApprovalState::Withdrawn).then_some(())
+    });
+    assert_eq!(get(&task)["status"], "cancelled");
+    assert!(fixture.site.received_at("POST", "/api/keys").is_empty());
+}
+
 #[test]
 fn a_client_with_elicitation_is_led_to_the_card_of_the_effect() {
     let fixture = EffectFixture::start(site());

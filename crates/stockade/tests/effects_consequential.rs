@@ -87,6 +87,12 @@ fn with_write_no_consequential_effect_reaches_the_server_unasked() {
         assert!(effect.address.as_str().starts_with("https://office.test/"), "{effect:?}");
         assert!(!effect.digest.as_str().is_empty(), "{effect:?}");
     }
+    // An alert was closed between the click and the request: the card is about the click.
+    let after_alert = asked.iter().find(|one| {
+        one.card.effect.as_ref().is_some_and(|effect| effect.address.as_str().ends_with("/api/q/881"))
+    });
+    let element = after_alert.and_then(|one| one.card.element.as_ref());
+    assert_eq!(element.map(|element| element.name.as_str()), Some("Delete forever"));
     let effects = asked.iter().filter(|one| one.kind == ApprovalKind::Effect).count();
     assert!(effects * 10 >= asked.len() * 9, "{effects} of {} questions are about effects", asked.len());
 }

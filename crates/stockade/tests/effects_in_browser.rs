@@ -127,6 +127,7 @@ fn office() -> EffectSite {
         "<button id=go onclick=\"fetch('/api/stream', { method: 'POST', duplex: 'half', body: new ReadableStream({ \
          start(c) { c.enqueue(new TextEncoder().encode('x')); c.close() } }) }).catch(() => {})\">Next</button>",
     );
+    page("/removing", "<button id=go onclick=\"J('DELETE','/api/files/1')\">Remove</button>");
     // Leaves while the question waits.
     page(
         "/leaving",
@@ -180,6 +181,9 @@ fn ordinary_work_asks_nothing_with_write_and_everything_with_read() {
 fn what_chromium_does_not_show_is_refused_or_decided_on_by_its_element() {
     let fixture = EffectFixture::start_in_browser(office());
     let mut agent = fixture.agent("write");
+    // Whoever opens a session hears where its effects are decided on.
+    let notes = agent.opened["notes"][0].as_str().unwrap_or_else(|| panic!("{}", agent.opened));
+    assert!(notes.contains("a compromised renderer could evade that"), "{notes}");
     // A body that is still being made cannot be read.
     agent.goto("/stream");
     let refused = agent.act("browser_click", json!({"selector": "#go"}));
@@ -199,4 +203,77 @@ fn what_chromium_does_not_show_is_refused_or_decided_on_by_its_element() {
     let effects: Vec<String> =
         fixture.site.received().iter().filter(|one| one.is_write()).map(Received::line).collect();
     assert!(effects.is_empty(), "{effects:?}");
+}
+
+#[test]
+fn a_websocket_that_an_action_opens_sends_nothing_before_a_person_is_asked() {
+    let site = office();
+    let head = "<!doctype html><title>Office</title>";
+    let opens =
+        "const s = new WebSocket('ws://' + location.host + '/live'); s.onopen = () => s.send(this.id)";
+    for page in ["/first", "/second", "/third"] {
+        let buttons = format!(
+            "{head}<button id=more onclick=\"{opens}\">Show more</button><button id=go onclick=\"{opens}\">Delete account</button>"
+        );
+        site.page(page, &buttons);
+    }
+    let fixture = EffectFixture::start_in_browser(site);
+    let messages = || -> Vec<String> {
+        fixture.site.received_at("MESSAGE", "/live").iter().map(Received::text).collect()
+    };
+    // Nobody would be asked about this element.
+    let mut harmless = fixture.agent("write");
+    harmless.goto("/first");
+    harmless.act("browser_click", json!({"selector": "#more"})).unwrap();
+    common::machine::until("the message arrives", common::machine::PATIENCE, || {
+        (messages() == ["more"]).then_some(())
+    });
+    for (verdict, page) in [(Verdict::Deny, "/second"), (Verdict::Approve { for_session: false }, "/third")] {
+        fixture.site.forget();
+        let operator = fixture.operator(verdict.clone());
+        let mut agent = fixture.agent("write");
+        agent.goto(page);
+        let refused = agent.act("browser_click", json!({"selector": "#go"}));
+        assert_eq!(refused.unwrap_err(), "effect_unreadable");
+        assert_eq!(operator.count_of(&agent.session), 0, "{:?}", operator.asked());
+        agent.goto(page);
+        let clicked = agent.act("browser_click", json!({"selector": "#go"}));
+        let asked: Vec<ApprovalKind> = operator.asked_by(&agent.session).iter().map(|one| one.kind).collect();
+        assert_eq!(asked, [ApprovalKind::Action]);
+        if matches!(verdict, Verdict::Deny) {
+            assert_eq!(clicked.unwrap_err(), "denied_by_operator");
+            std::thread::sleep(Duration::from_secs(1));
+            assert!(messages().is_empty(), "{:?}", messages());
+        } else {
+            clicked.unwrap();
+            common::machine::until("the message arrives", common::machine::PATIENCE, || {
+                (messages() == ["go"]).then_some(())
+            });
+        }
+    }
+}
+
+#[test]
+fn a_lost_connection_to_the_browser_lets_no_held_request_leave() {
+    let fixture = EffectFixture::start_in_browser(office());
+    let mut agent = fixture.agent("write");
+    agent.goto("/removing");
+    let asked = agent.call("browser_click", json!({"selector": "#go"})).unwrap_err();
+    assert!(asked["code"].as_str().unwrap().starts_with("approval_pending:"), "{asked}");
+    common::machine::cut_connections(fixture.server.child.id(), "cdp.sock");
+    let outcome = agent.outcome_of(&asked).unwrap_err();
+    assert!(["approval_void", "connection_restored"].contains(&outcome.as_str()), "{outcome}");
+    // The browser lives on, and what it held is refused.
+    agent.goto("/profile");
+    std::thread::sleep(Duration::from_secs(1));
+    let writes: Vec<String> =
+        fixture.site.received().iter().filter(|one| one.is_write()).map(Received::line).collect();
+    assert!(writes.is_empty(), "{writes:?}");
+    // It is still decided on what comes next.
+    let operator = fixture.operator(Verdict::Deny);
+    agent.goto("/removing");
+    let denied = agent.act("browser_click", json!({"selector": "#go"}));
+    assert_eq!(denied.unwrap_err(), "denied_by_operator");
+    assert_eq!(operator.count_of(&agent.session), 1);
+    assert!(fixture.site.received_at("DELETE", "/api/").is_empty());
 }

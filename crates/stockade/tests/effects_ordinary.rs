@@ -7,7 +7,7 @@ use common::django::Admin;
 use common::effect_agent::{AnsweringOperator, EffectAgent, EffectFixture, LIMITS, NAMES, ORIGIN, grant};
 use common::effect_cases::{Expected, Step};
 use common::effect_site::EffectSite;
-use common::machine::{PATIENCE, until};
+use common::machine::{self, PATIENCE, until};
 use common::{Home, Server};
 use engine::approvals::{Approval, Verdict};
 use serde_json::json;
@@ -78,13 +78,13 @@ impl Worker<'_> {
     fn expect(&mut self, expected: &Expected, already: usize) {
         let before = self.operator.count_of(&self.agent.session);
         let site = self.site.unwrap();
-        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(8);
-        while !site.received().iter().skip(already).any(|one| expected.is(one)) {
-            if std::time::Instant::now() > deadline {
+        let begun = std::time::Instant::now();
+        while !site.has_received(already, |one| expected.is(one)) {
+            if begun.elapsed() > std::time::Duration::from_secs(8) {
                 self.tally.faults.push(format!("{}: {expected:?} did not arrive", self.application));
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            machine::pause(begun);
         }
         self.note_questions(before, &format!("after {} {}", expected.method, expected.target));
     }

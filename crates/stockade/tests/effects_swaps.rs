@@ -141,10 +141,12 @@ impl Attempt<'_> {
         let mut ask = self.swap.ask.arguments.clone();
         ask["wait"] = json!(false);
         let answer = agent.call(self.swap.ask.tool, ask);
-        if let Err(error) = &answer
-            && !error["code"].as_str().unwrap().starts_with("approval_pending:")
-        {
-            faults.push(format!("the call that asks gave {error}"));
+        if let Err(error) = &answer {
+            let code = error["code"].as_str().unwrap();
+            let was_taken_back = code == "approval_void" && !self.swap.must_arrive;
+            if !code.starts_with("approval_pending:") && !was_taken_back {
+                faults.push(format!("the call that asks gave {error}"));
+            }
         }
         let Some(asked) = self.question_of(&agent) else {
             // The page took its request back before anybody could read of it: then it is gone.

@@ -1,4 +1,4 @@
-//! What leaves a jail: sites that are listed and nothing else, no forbidden address by any way, and all of it on record.
+//! Egress of a jail: listed sites only, forbidden addresses by no means, and everything in the log.
 
 use crate::common;
 
@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex};
 
 const NOBODY: &str = "    hitl:\n      enabled: false\n      low: allow\n      medium: allow\n";
 
-/// The hosts of the page, each with what a session in allowlist mode makes of it.
+/// The hosts of the page, each with the expected result in allowlist mode.
 const HOSTS: [(&str, bool); 6] = [
     ("page.test", true),
     ("a.cdn.test", true),
@@ -28,7 +28,7 @@ const HOSTS: [(&str, bool); 6] = [
     ("ads.test", false),
 ];
 
-/// Forty parts on six hosts, of every kind that a page loads, and some on another port of a listed host.
+/// Forty resources on six hosts, of every kind that a page loads, some on another port of a listed host.
 fn parts() -> Vec<(String, bool)> {
     let on_hosts = (0..36).map(|number| {
         let (host, is_listed) = HOSTS[number % HOSTS.len()];
@@ -76,7 +76,7 @@ fn listed_parts() -> BTreeSet<String> {
     parts().into_iter().filter(|(_, is_listed)| *is_listed).map(|(url, _)| url).collect()
 }
 
-/// What is on record of a session's egress, once all of these are.
+/// The recorded egress of a session, once all of these entries are present.
 fn on_record(home: &Home, session: &str, is_complete: impl Fn(&[Value]) -> bool) -> Vec<Value> {
     until("the ledger is on record", PATIENCE, || {
         let (code, report) = home.json(&["session", "egress", session]);
@@ -99,7 +99,7 @@ fn of_forty_parts_on_six_hosts_exactly_the_listed_load_and_all_are_on_record() {
         (asked_parts(&recorder) == listed_parts()).then_some(())
     });
 
-    // A page of a host that pages may load from is not to be opened, and nor is what it leads to.
+    // A host that pages may load from cannot be navigated to, and neither can its links.
     for url in ["http://img.test/", "http://ads.test/", "http://page.test:8081/"] {
         assert_eq!(
             mcp.code("browser_navigate", json!({"session_id": session, "url": url})),
@@ -163,7 +163,7 @@ fn a_clean_session_may_ask_to_be_kept_to_some_sites() {
     mcp.goto(&open, "http://img.test/");
 }
 
-/// A server on every address of this machine that counts who comes.
+/// A server on every address of this machine that counts connections.
 fn canary() -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind("0.0.0.0:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -178,7 +178,7 @@ fn canary() -> (u16, Arc<AtomicUsize>) {
     (port, visits)
 }
 
-/// Hosts that all lead to this machine or to where no session may go.
+/// Hosts that all resolve to this machine or to forbidden addresses.
 fn forbidden_hosts() -> Vec<String> {
     let written = [
         "127.0.0.1",
@@ -299,13 +299,13 @@ fn forbidden_hosts() -> Vec<String> {
     written.into_iter().map(str::to_owned).chain(own).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
-/// This machine's own addresses, as another program finds them.
+/// This machine's own addresses, as another program reports them.
 fn egress_addresses() -> Vec<IpAddr> {
     let text = String::from_utf8(Command::new("hostname").arg("-I").output().unwrap().stdout).unwrap();
     text.split_whitespace().filter_map(|address| address.parse().ok()).collect()
 }
 
-/// Tries every host in every way that a page has, then says so.
+/// Tries every host in every way that a page has, then reports the end.
 fn page_that_tries(hosts: &[String], port: u16) -> String {
     format!(
         r#"<title>tries</title><h1>tries</h1><script>
@@ -383,7 +383,7 @@ fn no_page_no_agent_and_no_program_in_the_jail_reaches_a_forbidden_address() {
     assert!(allowed.starts_with("HTTP/1.1 200 "), "what is allowed arrives: {allowed}");
 }
 
-/// The process that takes proxy traffic in the jail.
+/// The process that accepts proxy traffic in the jail.
 fn bridge_of(mcp: &Mcp) -> u32 {
     let all = family(mcp.child.id());
     let is_bridge = |program: &String| program.ends_with("/stockade/bridge");
@@ -395,7 +395,7 @@ fn bridge_of(mcp: &Mcp) -> u32 {
     found.expect("a bridge").pid
 }
 
-/// Sends bytes to the proxy port from the jail's network, and reads what comes.
+/// Sends bytes to the proxy port from the jail's network namespace; returns the response.
 fn from_inside(bridge: u32, request: &str) -> String {
     let script = format!(
         "exec 3<>/dev/tcp/127.0.0.1/3128 && printf '{request}' >&3 && timeout 20 head -n 1 <&3 | tr -d '\\0'"
@@ -479,10 +479,10 @@ fn nobody_is_asked_about_an_address_that_is_refused_anyway() {
     assert_eq!(mcp.answer_to(call)["error"]["code"], "blocked_domain");
 }
 
-/// Heads of the requests to an upstream proxy.
+/// Request heads that an upstream proxy received.
 type Heads = Arc<Mutex<Vec<String>>>;
 
-/// An HTTP proxy that wants a login and connects whatever it is asked for to one site.
+/// An HTTP proxy that requires a login and connects every request to one site.
 fn upstream_proxy(site: SocketAddr) -> (SocketAddr, Heads) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -544,7 +544,7 @@ fn an_upstream_proxy_is_logged_in_to_from_a_file_or_the_vault_and_asked_for_addr
         }));
         let mut mcp = home.mcp();
         let session = mcp.open();
-        // A public address: nothing is looked up, and nothing but the upstream proxy could reach it.
+        // A public address: nothing is resolved, and only the upstream proxy could reach it.
         let go = json!({"session_id": session, "url": "http://93.184.216.34/"});
         match code {
             None => assert_eq!(mcp.ok("browser_navigate", go)["title"], "far"),
@@ -584,7 +584,7 @@ fn the_caps_in_the_settings_hold() {
     };
     let (_home, mut mcp, session) = start("max_bytes_down: 100k");
     mcp.goto(&session, "http://page.test/");
-    // How much of a page comes that is cut off is up to the browser.
+    // How much the browser shows of a truncated page is up to the browser.
     drop(mcp.call("browser_navigate", json!({"session_id": session, "url": "http://page.test/large"})));
     let go = json!({"session_id": session, "url": "http://page.test/"});
     assert_eq!(mcp.code("browser_navigate", go), "egress_byte_limit");
@@ -595,7 +595,7 @@ fn the_caps_in_the_settings_hold() {
     assert_eq!(refused.unwrap()["code"], "egress_rate_limited");
 }
 
-/// A name server that answers with a public address once, and with loopback ever after. Returns how often it was asked.
+/// A name server that answers with a public address once, then with loopback. Returns the number of queries.
 fn rebinding_name_server(address: Ipv4Addr) -> Arc<AtomicUsize> {
     let socket = UdpSocket::bind((address, 53)).unwrap();
     let asked = Arc::new(AtomicUsize::new(0));

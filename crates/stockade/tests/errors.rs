@@ -1,4 +1,4 @@
-//! Failures and their error codes. `script/codes` checks, once all tests have run, that each code of the table was seen.
+//! Failures and their error codes. After all tests, `script/codes` checks that each code of the table was seen.
 
 use crate::common;
 
@@ -27,7 +27,7 @@ fn page_failures_have_their_codes() {
     let first = line.split_once("[ref=").unwrap().1.split_once(']').unwrap().0;
     for (tool, mut arguments, expected) in [
         ("browser_click", json!({"role": "button", "name": "Nowhere"}), "element_not_found"),
-        // A short time limit says the same.
+        // A short time limit has the same code.
         (
             "browser_click",
             json!({"role": "button", "name": "Nowhere", "timeout_seconds": 1}),
@@ -81,7 +81,7 @@ fn page_failures_have_their_codes() {
     let new = json!({"session_id": session, "action": "new"});
     let full = (0..20).find_map(|_| mcp.call("browser_tabs", new.clone()).err()).unwrap();
     assert_eq!(full["code"], "too_many_tabs");
-    // An empty page has nothing at any point of it.
+    // An empty page has no element at any point.
     mcp.ok("browser_tabs", json!({"session_id": session, "action": "close", "tab": "t1"}));
     let nowhere = json!({"session_id": session, "text": "x"});
     assert_eq!(mcp.code("browser_type", nowhere), "nothing_there");
@@ -92,7 +92,7 @@ fn a_domain_that_is_not_on_the_list_is_blocked_and_credentials_pass_if_the_opera
     let page = "<a href=http://b.test/>Away</a><form action=http://b.test/ method=post><button>Go</button></form>\
         <input aria-label=Note>";
     let site = Site::serve(&[("/", page)]);
-    // Where nobody is asked, a no comes at once.
+    // Without approvals, a denial is immediate.
     let settings = "    domain_allowlist: [a.test, '*.a.test']\n    credential_scan: false\n    hitl:\n      \
         enabled: false\n      medium: allow\n      high: allow\n";
     let home = Home::new(&format!("{settings}{}", site.setting(&["a.test", "b.test"])));
@@ -129,7 +129,7 @@ fn sessions_refuse_with_their_codes() {
     let id = one.begin("tools/call", json!({"name": "browser_wait_for", "arguments": wait}));
     let read = json!({"name": "browser_read", "arguments": {"session_id": "twin"}});
     let waiting: Vec<u64> = (0..20).map(|_| one.begin("tools/call", read.clone())).collect();
-    // Those that find no place are answered at once, the others after the wait.
+    // Requests without a slot are refused at once, the others after the wait.
     let first = one.next_message();
     let busy = common::known(first["result"]["structuredContent"]["error"].clone());
     assert_eq!(busy["code"], "session_busy", "{first}");
@@ -143,7 +143,7 @@ fn sessions_refuse_with_their_codes() {
     assert_eq!((status, &fault["code"]), (404, &json!("unknown_mcp_session")), "{answer}");
 }
 
-/// The code on standard error of a command that must fail.
+/// The code that a failing command prints to standard error.
 fn stderr_code(command: &mut Command) -> String {
     let done = command.stdin(Stdio::null()).output().unwrap();
     assert!(!done.status.success(), "{done:?}");
@@ -178,7 +178,7 @@ fn commands_refuse_with_their_codes() {
         .env_remove("STOCKADE_STATE");
     assert_eq!(stderr_code(&mut homeless), "state_no_folder");
 
-    // Nobody reads what the server says when it starts.
+    // The server's standard output is closed before it prints its banner.
     let mut child = home
         .command(&["serve", "--listen", "127.0.0.1:0"])
         .stdout(Stdio::piped())

@@ -1,4 +1,4 @@
-//! The first run: from the link that a start shows to an operator with a password, and who cannot come that way.
+//! The first run: the link of a start, the first password, and who cannot use them.
 
 use crate::common;
 
@@ -7,7 +7,7 @@ use common::login::{PASSWORD, cookie_of, form, request, status_and_code};
 use common::terminal::RunningProgram;
 use serde_json::json;
 
-/// The page and the token of the link in what a start shows.
+/// The page and the token of the link that a start prints.
 fn link_in(shown: &str) -> (String, String) {
     let line =
         shown.lines().find(|line| line.contains("/console/link#")).unwrap_or_else(|| panic!("{shown}"));
@@ -74,7 +74,7 @@ fn whoever_comes_by_the_link_sets_a_first_password_in_the_console_and_only_the_f
     let fresh = cookie_of(&answer);
     assert_eq!(status_and_code(&page(&cookie)).1, "login_required", "the link's own log-in has ended");
     assert!(page(&fresh).starts_with("HTTP/1.1 200") && !page(&fresh).contains("/operator/password"));
-    // From now on it takes the password to change it.
+    // From now on a change needs the password.
     let again = set(&fresh, &home.form_of(&server, &fresh), "another password", "another password");
     assert_eq!(status_and_code(&again), (403, "form_refused".into()));
     assert!(!home.log_in(&server).is_empty());

@@ -1,4 +1,4 @@
-//! Grants and credentials as operators handle them: the command line, the operators' routes, the backends.
+//! Grants and credentials as operators handle them: command line, HTTP routes, backends.
 
 use crate::common;
 #[path = "../../vault/tests/common/mod.rs"]
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use vault::{Credential, Database, MasterKeySource, Store};
 use vaults::CANARY;
 
-/// The code of what has to fail.
+/// The code of a call that must fail.
 fn code((status, reply): (i32, Value)) -> String {
     assert_eq!(status, 1, "{reply}");
     known(reply["error"].clone())["code"].as_str().unwrap().to_owned()
@@ -24,7 +24,7 @@ fn good((status, reply): (i32, Value)) -> Value {
     reply
 }
 
-/// Every file of a state folder, to look for what may not be there.
+/// Every file of a state folder, to search for values that must not be there.
 fn everything(folder: &Path) -> Vec<u8> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -110,7 +110,7 @@ fn a_grant_is_issued_listed_and_revoked_and_its_token_is_shown_once() {
     let set = ["grant", "issue", "--host", "a.test", "--set", "credentials.grant_lifetime=7"];
     assert_eq!(seconds(&good(home.json(&set))), 7);
 
-    // To a script the token goes alone.
+    // A script gets the token alone.
     let done = home.command(&["grant", "issue", "--host", "a.test"]).output().unwrap();
     let (token_line, beside) =
         (String::from_utf8(done.stdout).unwrap(), String::from_utf8(done.stderr).unwrap());
@@ -145,7 +145,7 @@ fn a_grant_has_the_access_that_was_asked_for_and_write_if_none_was() {
     assert!(shown.contains("ACCESS") && shown.contains("full"), "{shown}");
     assert!(home.audit_log().contains("access read"), "what was granted is on record");
 
-    // The same from the console's side.
+    // The same through the console.
     home.set_password();
     let server = home.serve(&[]);
     let cookie = home.log_in(&server);
@@ -188,7 +188,7 @@ fn a_login_that_is_not_intercepted_says_so_and_cannot_be_sealed() {
     assert!(logins["found"].as_str().unwrap().contains("decided in the browser"), "{logins}");
 }
 
-/// The store of a home, as the control plane has it.
+/// The vault of a home, as the control plane opens it.
 fn store(home: &Home) -> Store {
     let database = Database::sqlite(&home.state().join("vault.db")).unwrap();
     Store::new(database, MasterKeySource::File(home.state().join("master.key")))
@@ -215,7 +215,7 @@ fn a_one_time_code_is_shown_to_an_operator_and_is_on_record_without_it() {
     let shown_code = reply["code"].as_str().unwrap();
     assert!(shown_code.len() == 6 && shown_code.bytes().all(|b| b.is_ascii_digit()), "{reply}");
     assert!((1..=30).contains(&reply["seconds_left"].as_u64().unwrap()), "{reply}");
-    // It is the code of now, or of the moment before.
+    // The current code, or the one before.
     let now = jiff::Timestamp::now();
     let credential = Credential::from_json(text.to_string().as_bytes()).unwrap();
     let totp = credential.totp.unwrap();
@@ -238,7 +238,7 @@ fn once_an_operator_has_a_password_issuing_and_accepting_take_it() {
         let lifetime = ["grant", "lifetime", "1h", "--password-stdin"];
         assert_eq!(code(home.with_input(&lifetime, wrong)), "login_failed");
     }
-    // Without a terminal there is nobody to ask.
+    // Without a terminal the password cannot be asked for.
     assert_eq!(code(home.with_input(&["grant", "issue", "--host", "shop.test"], "")), "terminal_required");
     assert_eq!(good(home.json(&["grant", "list"]))["grants"], json!([]));
     let issued = good(home.as_operator(&["grant", "issue", "--host", "shop.test"]));
@@ -381,7 +381,7 @@ fn secret_file(folder: &Path, name: &str, text: &str) -> PathBuf {
     file
 }
 
-/// A home whose credentials rest where these settings say.
+/// A home whose credentials are in the backend of these settings.
 fn home_with(settings: &str) -> Home {
     Home::new(&format!("    credentials:\n{settings}"))
 }
@@ -409,7 +409,7 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
     let shown = good(by_token.json(&["credential", "show", "github.com"]))["credential"].clone();
     assert_eq!((&shown["backend"], &shown["domain"]), (&json!("vault"), &Value::Null));
     assert_eq!(code(by_token.json(&["credential", "show", "none.test"])), "unknown_credential");
-    // What is a vault's to write is not written here, and is not even asked for.
+    // With a read-only backend a credential is neither stored nor asked for.
     for arguments in [&["credential", "put"][..], &["credential", "import", "--domain", "a.test"]] {
         assert_eq!(code(by_token.with_input(arguments, "")), "credential_read_only");
     }
@@ -429,7 +429,7 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
         secret_id.display()
     );
     assert_eq!(ids(&vault(&approle)), ["github.com"]);
-    // A wrapping token is the server's to unwrap: a command that did would take it away from it.
+    // A wrapping token works once and belongs to the server, so a command does not use it.
     let held = bao.json(&["write", "-wrap-ttl=5m", "-f", "auth/approle/role/stockade/secret-id"]);
     secret_file(folder.path(), "secret-id", held["wrap_info"]["token"].as_str().unwrap());
     let wrapped = vault(&format!("{approle}        wrapped: true\n"));
@@ -446,7 +446,7 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
         assert_eq!(code(vault(needed).json(&["credential", "list"])), "credential_settings", "{needed}");
     }
 
-    // S1's own three lines are enough where the variables of every vault tool say the rest.
+    // S1's own three lines suffice if the environment variables of vault tools provide the rest.
     let s1 = home_with(
         "      vault_backend: \"vault\"\n      vault_path: \"secrets/browser/\"\n      auto_inject: true\n",
     );
@@ -459,7 +459,7 @@ fn the_settings_choose_a_vault_and_how_to_log_in() {
         .unwrap();
     let reply = common::parse_reply(&by_variable);
     assert_eq!((&reply["backend"], &reply["credentials"][0]["id"]), (&json!("vault"), &json!("github.com")));
-    // And a server whose sessions are clean starts with them as they are.
+    // A server with clean sessions starts with these settings unchanged.
     s1.serve(&[]);
 }
 
@@ -500,7 +500,7 @@ fn the_settings_choose_sops_the_environment_and_a_database_elsewhere() {
     good(home.with_input(&["credential", "put"], &document("shop.test")));
     good(home.json(&["grant", "issue", "--host", "shop.test"]));
     assert!(!home.state().join("vault.db").exists());
-    // Another machine on the same database, which has not got the key.
+    // Another machine with the same database, without the key.
     let other = store("");
     assert_eq!(good(other.json(&["grant", "list"]))["grants"].as_array().unwrap().len(), 1);
     assert_eq!(code(other.json(&["credential", "list"])), "master_key_missing");

@@ -1,4 +1,4 @@
-//! Pages that would stop a session: over MCP, each call on one comes to its documented end, and the next page works.
+//! Pages that try to block a session: over MCP, each call ends as documented, and the next page works.
 
 use crate::common;
 
@@ -8,19 +8,19 @@ use common::{Home, Mcp, known};
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
 
-/// What a call is given, in seconds.
+/// The timeout of a call, in seconds.
 const BOUND: u64 = 20;
-/// What one is given that is bound to use it up.
+/// The timeout of a call that is expected to use all of it.
 const SHORT_BOUND: u64 = 2;
 
-/// What a call comes to.
+/// The expected end of a call.
 enum ExpectedResult {
     /// It fails with this code.
     Code(&'static str),
-    /// It works, and all of these stand in its reply.
+    /// It succeeds, and its reply contains all of these.
     Tells(&'static [&'static str]),
-    /// It works and this stands in its reply, or it fails with one of these codes: a page that loads itself again and
-    /// again is there at one moment and not at the next.
+    /// It succeeds and its reply contains this, or it fails with one of these codes: a page that reloads itself all the
+    /// time is there at one moment and not at the next.
     Either(&'static str, &'static [&'static str]),
 }
 
@@ -32,7 +32,7 @@ fn visit(path: &str, end: ExpectedResult) -> Step {
     ("browser_navigate", json!({"url": format!("http://hostile.test/{path}")}), end)
 }
 
-/// Of a site that browsers trust with more.
+/// With the name of a secure context.
 fn visit_safe(path: &str, end: ExpectedResult) -> Step {
     ("browser_navigate", json!({"url": format!("http://safe.localhost/{path}")}), end)
 }
@@ -100,7 +100,7 @@ const WORKER: &str = "onfetch = (e) => { if (e.request.url.endsWith('/made')) e.
 const WORKS: &str = "<p id=out></p><script>navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready)
 .then(() => { out.textContent = 'ready'; })</script>";
 
-/// Pressed, the button gives way to one that pays.
+/// When pressed, the button is replaced by one that pays.
 const SWAP: &str = "<p id=out>nothing bought</p><div id=d><button id=b>Next</button></div><script>
 b.onmousedown = () => { d.innerHTML = '<button>Pay</button>'; d.firstChild.onclick = () => { out.textContent = 'paid'; }; };
 d.onclick = () => { out.textContent = 'paid'; };</script>";
@@ -115,7 +115,7 @@ onmouseup = () => { out.textContent += ' let go'; };</script>";
 
 const POPUP: &str = "<button onclick='setTimeout(() => window.close(), 5000)'>Bye</button>";
 
-/// Its renderer is the largest there is.
+/// Its renderer uses the most memory of all.
 const HEAVY: &str = "<title>heavy</title><script>const kept = new Uint8Array(100 << 20).fill(1)</script>";
 
 const PAGES: &[(&str, &str)] = &[
@@ -149,7 +149,7 @@ const PAGES: &[(&str, &str)] = &[
     ("/heavy", HEAVY),
 ];
 
-/// Pages that ask for what a page may not have, or for a person.
+/// Pages that request permissions, files, dialogs or a person's input.
 fn asking() -> Vec<(&'static str, Vec<Step>)> {
     let read = |end| ("browser_read", json!({}), end);
     let asked = |name: &str, end| vec![visit_safe("permissions", Tells(&[])), click(name, Tells(&[])), end];
@@ -217,7 +217,7 @@ fn asking() -> Vec<(&'static str, Vec<Step>)> {
     ]
 }
 
-/// Pages that never come to an end, or change under the hand.
+/// Pages that never finish loading, or change during an action.
 fn restless() -> Vec<(&'static str, Vec<Step>)> {
     let drag = json!({"role": "button", "name": "Knob", "to": {"role": "group", "name": "ExpectedResult"}});
     let one = json!({"role": "textbox", "name": "One", "text": "123456"});
@@ -227,7 +227,7 @@ fn restless() -> Vec<(&'static str, Vec<Step>)> {
         (
             "500 windows while it loads",
             vec![
-                // Neither call may use up its time: the windows are closed, or the tab that opens them.
+                // Neither call may time out: the windows are closed, or the tab that opens them.
                 visit("windows", Either("windows", &["tab_closed"])),
                 read(Either("url", &["tab_closed"])),
             ],
@@ -251,7 +251,7 @@ fn restless() -> Vec<(&'static str, Vec<Step>)> {
             "a frozen page",
             vec![
                 visit("freezes", Tells(&[])),
-                // It freezes five seconds later: when the click is done, and long before this wait is over.
+                // It freezes after five seconds: after the click, and long before this wait ends.
                 click("Soon", Tells(&[])),
                 (
                     "browser_wait_for",
@@ -283,7 +283,7 @@ fn restless() -> Vec<(&'static str, Vec<Step>)> {
     ]
 }
 
-/// A session of its own, a call after the other, and the good page behind them.
+/// A session that makes the calls one by one, then opens an ordinary page.
 struct HostileSession {
     mcp: Mcp,
     session: String,
@@ -298,7 +298,7 @@ impl HostileSession {
         let begun = Instant::now();
         let came = self.mcp.call(tool, arguments);
         let taken = begun.elapsed();
-        // Beyond that it is not late because the machine is slow, but because nothing ends it.
+        // Past this bound the cause is not a slow machine but a missing timeout.
         assert!(taken < Duration::from_secs(bound) + PATIENCE, "{tool}: {taken:?}");
         came
     }
@@ -315,7 +315,7 @@ impl HostileSession {
         if fits { Ok(()) } else { Err(format!("{tool} {arguments}: {came:?}")) }
     }
 
-    /// The steps of one case, and the good page behind them.
+    /// The steps of one case, then the ordinary page.
     fn visit(&mut self, steps: &[Step]) -> Result<(), String> {
         steps.iter().try_for_each(|step| self.step(step))?;
         self.goes_on()
@@ -353,7 +353,7 @@ fn a_call_on_a_page_without_rest_comes_to_its_end_and_the_next_page_works() {
     let (home, _site) = home();
     let mut mcp = home.mcp();
     let mut failures = Vec::new();
-    // Each in a session of its own: some of them leave tabs behind.
+    // Each in a session of its own, because some leave tabs behind.
     for (name, steps) in restless() {
         let session = mcp.open();
         let mut visitor = HostileSession { mcp, session };

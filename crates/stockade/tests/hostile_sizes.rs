@@ -7,16 +7,15 @@ use common::site::Site;
 use common::{Home, Mcp, machine};
 use serde_json::{Value, json};
 
-/// What a page may come to.
+/// The expected result of a page.
 #[derive(Clone, Copy, Debug)]
 enum Expected {
-    /// All of it is shown or folded, and this is found in it; or the reply says that there is more than it holds,
-    /// because a busy machine had no time for all.
+    /// All of it is shown or folded, and this is found in it; or the reply says that it is incomplete, because a busy
+    /// machine had no time for all.
     Readable(&'static str),
-    /// The reply says that there is more than it holds, or the tab ended with a code that begins like one of
-    /// these.
+    /// The reply says that it is incomplete, or the tab ended with a code that starts like one of these.
     PartialOr(&'static [&'static str]),
-    /// It never comes to rest; the call ends with a code that begins like one of these, or with what it saw.
+    /// It never becomes idle; the call ends with a code that starts like one of these, or with a partial page.
     Restless(&'static [&'static str]),
 }
 
@@ -27,7 +26,7 @@ fn is_one_of(codes: &[&str], code: &str) -> bool {
     codes.iter().any(|start| code.starts_with(start))
 }
 
-/// How far below the limits of the machine the control plane stays, whatever a page sends, in megabytes.
+/// The memory limit of the control plane for any page, in megabytes.
 const MOST_MEMORY: f64 = 400.0;
 
 fn build(script: &str) -> String {
@@ -51,7 +50,7 @@ fn many(count: usize) -> String {
     ))
 }
 
-/// Goes there; then looks for what should be found.
+/// Opens the page, then looks for the expected text.
 fn visit(mcp: &mut Mcp, session: &str, path: &str, more: Value) -> Result<Value, String> {
     let mut arguments = json!({"session_id": session, "url": format!("http://site.test{path}")});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -59,7 +58,7 @@ fn visit(mcp: &mut Mcp, session: &str, path: &str, more: Value) -> Result<Value,
     mcp.call("browser_navigate", arguments).map_err(code)
 }
 
-/// With all the time that a call can have: a slow machine takes long over such pages.
+/// With the longest timeout, because a slow machine takes long for such pages.
 fn check(path: &str, page: &str, expected: Expected) {
     check_with("    action_timeout: 120\n", path, page, expected);
 }
@@ -78,7 +77,7 @@ fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
             let find = json!({"session_id": session, "text": found});
             let reply = mcp.ok("browser_find", find);
             let matches = reply["matches"].as_array().unwrap().len();
-            // A slow machine does not come to the end of such a page in time, and says so.
+            // A slow machine does not finish such a page in time, and the reply says so.
             assert!(matches > 0 || reply["partial"] == true, "{path}: {found} is not found: {reply}");
         }
         (Expected::PartialOr(_), Ok(text)) => assert!(is_partial(text), "{path}: {text}"),
@@ -88,12 +87,12 @@ fn check_with(settings: &str, path: &str, page: &str, expected: Expected) {
         }
         (expected, Err(code)) => panic!("{path}: {code}, expected {expected:?}"),
     }
-    // A page that is still at it may also fail the next reading, in a way that it may.
+    // A page that is still loading may also fail the next reading in a documented way.
     if let Err(code) = mcp.call("browser_read", json!({"session_id": session})) {
         let code = code["code"].as_str().unwrap();
         assert!(is_one_of(CRASHED, code) || is_one_of(TOO_LATE, code), "{path}: {code}");
     }
-    // A renderer at its memory limit slows the next one down for as long as it takes to end.
+    // A renderer at its memory limit slows down the next one until it has ended.
     let calm = visit(&mut mcp, &session, "/", json!({"timeout_seconds": 120}));
     let calm = calm.unwrap_or_else(|code| panic!("after {path}: {code}"));
     assert!(calm["snapshot"].as_str().unwrap().contains("heading \"calm\""), "after {path}: {calm}");
@@ -129,7 +128,7 @@ fn a_depth_of_10_000_that_chromium_does_not_survive_crashes_its_tab_alone() {
     }
 }
 
-/// To lay a text out takes Chromium 70 times its size, so what the default limit can hold is less.
+/// Chromium needs 70 times a text's size to lay it out, so the default limit can hold less.
 #[test]
 fn one_text_of_20_megabytes_is_readable_where_chromium_can_hold_it_and_crashes_its_tab_alone_elsewhere() {
     let text = |repeats: usize| {

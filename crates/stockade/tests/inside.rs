@@ -1,4 +1,4 @@
-//! Jails of real sessions, seen from the host: Chromium's own sandbox, site isolation, and the walls.
+//! Jails of real sessions, inspected from the host: Chromium's own sandbox, site isolation, and the jail's boundaries.
 
 use crate::common;
 
@@ -41,7 +41,7 @@ fn renderers_have_a_sandbox_of_their_own_and_each_site_its_own_renderer() {
     let renderers: Vec<_> = inside.iter().filter(|p| p.is_renderer()).collect();
     assert!(renderers.len() >= 3, "{} renderers for three sites", renderers.len());
     let filters = |p: &Process| Some(p.status("Seccomp_filters")?.parse::<u32>().unwrap());
-    // Nothing can be said of one that has ended meanwhile: Chromium keeps some for later, and lets them go.
+    // Skips processes that have ended meanwhile: Chromium keeps some in reserve and ends them.
     let has_a_sandbox = |renderer: &Process| {
         for kind in ["user", "pid", "net"] {
             assert_ne!(renderer.namespace(kind)?, browser.namespace(kind)?, "{kind} of {renderer:?}");
@@ -57,7 +57,7 @@ fn renderers_have_a_sandbox_of_their_own_and_each_site_its_own_renderer() {
     }
 }
 
-/// Nothing can be said of a process that has ended meanwhile.
+/// `None` for a process that has ended meanwhile.
 fn is_held(process: &Process, bridge: &Process) -> Option<()> {
     let host = |kind: &str| std::fs::read_link(format!("/proc/self/ns/{kind}")).unwrap();
     for kind in ["user", "pid", "net", "ipc", "uts", "mnt", "cgroup"] {
@@ -123,7 +123,7 @@ fn a_jail_has_two_programs_no_shell_and_no_setuid_file() {
         for interpreter in ["sh", "bash", "dash", "busybox", "python3", "perl", "node", "env"] {
             assert_ne!(name, interpreter, "{}", path.display());
         }
-        // The ELF loader needs the bit although it is a library: the kernel opens it to execute.
+        // The ELF loader is a library with the executable bit, which the kernel requires.
         if mode & 0o111 != 0 && !name.starts_with("ld-linux") {
             programs.push(path.strip_prefix(&root).unwrap().to_path_buf());
         }
@@ -134,7 +134,7 @@ fn a_jail_has_two_programs_no_shell_and_no_setuid_file() {
     }
 }
 
-/// Every file below `folder`, without leaving the template for /proc and /dev.
+/// Every file below `folder`, without following mounts such as /proc and /dev.
 fn walk(folder: &Path, see: &mut dyn FnMut(&Path, u32)) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();

@@ -1,4 +1,4 @@
-//! However a control plane ends, nothing of its jails is left. SIGKILL is the subject of `kill_record`.
+//! Every way a control plane can end leaves nothing of its jails behind. SIGKILL is tested in `kill_record`.
 
 use crate::common;
 
@@ -61,7 +61,7 @@ fn a_lost_keeper_ends_the_control_plane_and_leaves_no_process() {
         let alive = machine::processes();
         all.iter().all(|it| alive.iter().all(|process| process.pid != it.pid)).then_some(())
     });
-    // Its cgroups and folder are for the next start to clear.
+    // The next start removes its cgroups and folder.
     assert_eq!(home.json(&["jail", "reap"]).0, 0);
     assert_eq!(jails.leftovers(), Vec::<String>::new());
 }

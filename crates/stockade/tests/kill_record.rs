@@ -1,5 +1,5 @@
-//! A busy server that is killed at any moment leaves a log with the intent of everything it did, which the next start
-//! continues, and nothing of its jails.
+//! A busy server that is killed at a random moment leaves a log with the intent of everything it did. The next start
+//! continues that log, and nothing of the jails is left.
 
 use crate::common;
 
@@ -13,11 +13,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// Two hundred kills together. More homes at once would be more than one test's share of the machine.
+/// Homes times kills is two hundred. More homes at once would overload the machine for other tests.
 const HOMES: u64 = 2;
 const RUNS: u64 = 100;
 
-/// A page whose button tells the site of every press, and a site that counts them.
+/// A page whose button reports every click to the site, and a site that counts them.
 struct Counter {
     address: SocketAddr,
     hits: Arc<Mutex<HashMap<String, u64>>>,
@@ -69,7 +69,7 @@ fn answer(mut stream: TcpStream, hits: &Mutex<HashMap<String, u64>>) {
     }
 }
 
-/// A moment of a kill; the same seed makes the same moments.
+/// The moment of a kill, from a seeded generator.
 fn dice(state: &mut u64, end: u64) -> u64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -77,22 +77,22 @@ fn dice(state: &mut u64, end: u64) -> u64 {
     *state % end
 }
 
-/// Starts a server, keeps it busy, kills it, and counts the intents that its log has.
+/// Starts a server, keeps it busy, kills it, and counts the intents in its log.
 fn run(home: &Home, site: &Counter, name: &str, busy: bool, delay: Duration) -> u64 {
     let mut mcp: Mcp = home.mcp();
     let session = mcp.open();
     mcp.goto(&session, &format!("http://a.test/?{name}"));
     let click = json!({"name": "browser_click", "arguments": {"session_id": session, "selector": "button"}});
-    // More than it can do in the time, without waiting for an answer.
+    // More clicks than fit into the time, sent without waiting for replies.
     for _ in 0..12 {
         mcp.begin("tools/call", click.clone());
     }
     let jails = Jails::of(home, &mcp);
-    // However slow the machine, half of them are killed in the middle of their work.
+    // Half of the kills wait for work in progress, however slow the machine is.
     if busy {
         until("a press to arrive", PATIENCE, || (site.hits(name) > 0).then_some(()));
     }
-    // Not a wait for anything: the kill comes at a random moment.
+    // The random moment of the kill; nothing is waited for.
     std::thread::sleep(delay);
     machine::signal(mcp.child.id(), "KILL");
     mcp.child.wait().unwrap();
@@ -120,7 +120,7 @@ fn two_hundred_kills_leave_no_effect_without_its_intent_a_log_that_verifies_and_
                     let name = format!("r{number}x{run_number}");
                     runs.push((run(&home, &site, &name, run_number % 2 == 0, delay), name));
                 }
-                // The next start mends, notes and goes on.
+                // The next start repairs the log, records that, and continues.
                 let mut mcp = home.mcp();
                 mcp.open();
                 until("the chain to be whole", PATIENCE, || {
@@ -131,7 +131,7 @@ fn two_hundred_kills_leave_no_effect_without_its_intent_a_log_that_verifies_and_
                 let starts =
                     log.lines().filter(|line| line.contains("\"event_type\":\"log_opened\"")).count();
                 assert_eq!(starts as u64, RUNS, "every start went on with the same chain");
-                // Only now: a press may have been on its way to the site when its server died.
+                // Checked last: a click may have been on its way to the site when its server died.
                 let mut seen = 0;
                 for (intents, name) in runs {
                     let hits = site.hits(&name);

@@ -1,4 +1,4 @@
-//! `stockade doctor --leak`: not one byte comes back; and the same run without the redactor finds the canaries everywhere.
+//! `stockade doctor --leak` finds nothing; the same run without the redactor finds canaries in every category.
 
 use crate::common;
 
@@ -19,7 +19,7 @@ fn not_one_byte_of_a_credential_comes_back_by_any_tool() {
     assert!(guesses.len() >= 3 && guesses.values().all(|guess| guess[0] == 0), "{report:#}");
 }
 
-/// The whole run, in a session that was given none of the values, so that nothing takes them out again.
+/// The whole run in a session that does not know the values, so that nothing redacts them.
 fn without_the_redactor() -> LeakReport {
     let environment = vec![("STOCKADE_TEMPLATES".into(), templates().into())];
     let options = LeakOptions { program: PROGRAM.into(), environment, signed_in: false, sealed: true };
@@ -44,7 +44,7 @@ fn the_search_of_the_jail_finds_a_credential_that_is_not_sealed() {
     }
 }
 
-/// Where the site puts values besides the places of a page, by what it does.
+/// Behaviours of the site that show values outside of a page.
 const DONE: [&str; 27] = [
     "address",
     "hash",
@@ -80,7 +80,7 @@ fn without_the_redactor_the_run_fails_in_each_category_and_for_each_place() {
     let report = without_the_redactor();
     let fault = known(serde_json::to_value(report.error.as_ref().unwrap()).unwrap());
     assert_eq!((report.ok, fault["code"].as_str()), (false, Some("leak_found")));
-    // Keys, locks and times: nothing of a page is ever written there, redactor or not.
+    // Keys, locks and times: page text is never written there.
     let never = LeakCategory::Files;
     let categories: BTreeSet<LeakCategory> = report.finds.iter().map(|find| find.category).collect();
     assert_eq!(categories, LeakCategory::ALL.into_iter().filter(|category| *category != never).collect());

@@ -1,4 +1,4 @@
-//! Signed-in sessions: an agent is who the operator let it be, and meets an error otherwise.
+//! Signed-in sessions: an agent acts as the account that the operator granted, and gets an error otherwise.
 
 use crate::common;
 
@@ -57,7 +57,7 @@ fn an_agent_reads_and_edits_as_the_signed_in_user_and_no_password_is_typed() {
     mcp.ok("browser_click", json!({"session_id": session, "role": "button", "name": "Save"}));
     assert_eq!(admin.ask("[a.name for a in Author.objects.all()]"), "['Ada Lovelace']");
 
-    // The same agent in a clean session is nobody.
+    // The same agent in a clean session is not signed in.
     let clean = mcp.ok("browser_open_session", json!({}));
     let met = mcp.goto(clean["session_id"].as_str().unwrap(), "http://books.test/admin/");
     assert!(met["final_url"].as_str().unwrap().contains("/admin/login/"), "{met}");
@@ -88,7 +88,7 @@ fn an_invalid_grant_is_an_error_and_no_request_carries_a_cookie() {
         assert_eq!(error["code"], code, "{error}");
         assert!(!error.to_string().contains(grant), "{code}");
     }
-    // One that went too far is not used up by that; what it is for has no login.
+    // A request beyond the grant does not consume it; its host has no login.
     assert_eq!(open(&mut mcp, &other_domain, &[]).unwrap_err()["code"], "unknown_credential");
     let error = mcp.call("browser_open_session", json!({"credential_mode": "operator"})).unwrap_err();
     assert_eq!(error["code"], "grant_required");
@@ -155,7 +155,7 @@ fn a_login_is_tried_when_it_is_stored_if_the_operator_wants_that() {
     let put = ["credential", "put"];
     let tested = ["credential", "put", "--test"];
 
-    // Without a terminal nothing is asked, and nothing is opened unless the flag says so.
+    // Without a terminal nothing is asked, and nothing is opened without the flag.
     let (code, stored) = home.with_input(&put, &good);
     assert_eq!((code, &stored["next"]), (0, &json!("stockade credential test books.test")), "{stored}");
     let (_, other) = home.with_input(&["credential", "put", "--tenant", "acme", "--no-test"], &good);
@@ -164,7 +164,7 @@ fn a_login_is_tried_when_it_is_stored_if_the_operator_wants_that() {
     let (code, stored) = home.with_input(&tested, &good);
     assert_eq!((code, &stored["test"]["verdict"]), (0, &json!("signed_in")), "{stored}");
 
-    // With a password, it is the line before the document; without it nothing is stored.
+    // The password is the line before the document. Without it nothing is stored.
     home.set_password();
     let (code, refused) = home.with_input(
         &[&tested[..], &["--id", "none", "--password-stdin"]].concat(),
@@ -182,7 +182,7 @@ fn a_login_is_tried_when_it_is_stored_if_the_operator_wants_that() {
     let (code, usage) = home.with_input(&["credential", "put", "--password-stdin"], &good);
     assert_eq!((code, &usage["error"]["code"]), (2, &json!("usage")), "{usage}");
 
-    // At a terminal it is offered, and Enter is a yes.
+    // At a terminal the test is offered, and Enter accepts.
     let mut terminal = Terminal::start(&home, "credential put --domain books.test");
     terminal.answer("Press one of them: ", "d");
     terminal.answer("Then press Ctrl-D. ", &format!("{good}\u{4}"));
@@ -206,7 +206,7 @@ fn a_standing_grant_signs_in_the_session_that_a_navigation_opens() {
     let mut mcp = home.mcp();
     let went = mcp.ok("browser_navigate", json!({"url": "http://books.test/admin/"}));
     assert_eq!(went["final_url"], "http://books.test/admin/", "{went}");
-    // Another site is met by a clean session, unless the hint names the login.
+    // Another site opens in a clean session, unless the hint names the login.
     let mut other = home.mcp();
     let hinted = json!({"url": "http://books.test/admin/", "domain_hint": "books.test"});
     assert_eq!(other.ok("browser_navigate", hinted)["final_url"], "http://books.test/admin/");

@@ -1,5 +1,5 @@
-//! Signed-in sessions over every backend: one that is down is an error of its own, and never a session that is quietly
-//! signed out; when it is back, the next opening works.
+//! Signed-in sessions on every backend: an outage has its own error and never opens a signed-out session; afterwards
+//! the next opening works.
 
 use crate::common;
 
@@ -28,7 +28,7 @@ fn document() -> Value {
 struct BackendCase {
     home: Home,
     granting: GrantIssuer,
-    /// The error code of an opening while it is down.
+    /// The error code of an opening during an outage.
     down: &'static str,
     variables: Vec<(String, String)>,
     stop: Box<dyn FnMut(BackendState)>,

@@ -1,5 +1,5 @@
-//! Secrets of a signed-in session: what the site hands out joins them, a browser that is started again has them, and a
-//! login that stops working says so.
+//! Secrets of a signed-in session: values that the site issues are redacted, a restarted browser is signed in again,
+//! and an expired login is reported.
 
 use crate::common;
 
@@ -14,9 +14,9 @@ const COOKIE: &str = "first-9d81b2c4e7f0";
 const ROTATED: &str = "second-1b7c33e9aa52";
 const STORED: &str = "stored-6a0fe4d91c88";
 const HANDED: &str = "handed-e83b5510d7c2";
-/// It stands in no cookie and no store.
+/// A value outside of cookies and storage.
 const REPLIED: &str = "replied-40b7d2aa93ee";
-/// Nobody knows of it: it only looks like what it is. In two parts, so that no file of ours looks as if it held a key.
+/// An unknown value in the form of a key. Written in two parts, so that no file of ours seems to contain a key.
 const UNKNOWN: [&str; 2] = ["ghp_", "R8w2Lq7Zt4Yx0Nv6Bm3Kc9Jd5Hs1Fg2Pe8Ua"];
 
 fn site(asked: &RecordedRequest) -> String {
@@ -86,7 +86,7 @@ impl SignedInFixture {
         self.mcp.call("browser_navigate", json!({"session_id": session, "url": url}))
     }
 
-    /// Everything that is on this machine's disk of it.
+    /// Everything that is on this machine's disk about it.
     fn files(&self) -> Vec<u8> {
         fn gather(folder: &std::path::Path, into: &mut Vec<u8>) {
             for entry in std::fs::read_dir(folder).unwrap().flatten() {
@@ -128,10 +128,10 @@ fn a_secret_issued_by_the_site_is_redacted_from_then_on() {
     assert!(all.contains("You sent sid=[redacted]"), "{all}");
     assert!(all.contains("Your API key is [redacted]"), "{all}");
     assert!(all.contains("It says [redacted], encoded [redacted]"), "{all}");
-    // What the operator said is no secret stands.
+    // Values that the operator marked as not secret are shown.
     assert!(all.contains("dark"), "{all}");
 
-    // The vault has the old one until an operator says otherwise.
+    // The vault keeps the old value until an operator accepts the new one.
     let (code, shown) = scene.home.json(&["credential", "show", "till.test"]);
     assert!(
         code == 0 && shown.to_string().contains("sid") && !shown.to_string().contains(ROTATED),
@@ -165,7 +165,7 @@ fn a_crash_leaves_no_core_file() {
     let mut scene = SignedInFixture::start("");
     let folder = tempfile::tempdir().unwrap();
     let plain = scene.home.command(&["mcp", "--demo"]);
-    // As on a machine that is set up to keep what crashed.
+    // As on a machine that keeps core dumps.
     let mut command = std::process::Command::new("sh");
     command
         .args(["-c", "ulimit -S -c unlimited; exec \"$0\" \"$@\""])
@@ -178,7 +178,7 @@ fn a_crash_leaves_no_core_file() {
     scene.goto(&session, "/").unwrap();
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", scene.mcp.child.id())).unwrap();
     let core = limits.lines().find(|line| line.starts_with("Max core")).unwrap();
-    // One byte holds nothing, and unlike none keeps a machine's core handler from being run.
+    // A limit of one byte keeps the machine's core handler from running; 0 does not.
     assert_eq!(
         core.split_whitespace().collect::<Vec<_>>(),
         ["Max", "core", "file", "size", "1", "1", "bytes"]
@@ -190,7 +190,7 @@ fn a_crash_leaves_no_core_file() {
     assert!(!holds(&scene.files(), COOKIE));
 }
 
-/// The one that starts the others.
+/// The parent of the other processes.
 fn is_browser(process: &Process) -> bool {
     let is = |start: &str| process.arguments.iter().any(|argument| argument.starts_with(start));
     is("--remote-debugging-pipe") && !is("--type=") && !is("--public-key") && !is("--cdp")
@@ -224,7 +224,7 @@ fn a_browser_that_is_started_again_is_signed_in_again_and_not_after_a_revocation
             assert_eq!(code, "browser_restarted");
             scene.goto(&session, "/").unwrap();
             assert!(scene.recorder.asked().iter().any(|asked| asked.carries(COOKIE)), "it is signed out");
-            // So that the next round finds no browser but its own.
+            // The next round must find its own browser only.
             scene.mcp.ok("browser_close_session", json!({"session_id": session}));
         }
     }

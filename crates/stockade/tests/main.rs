@@ -1,6 +1,6 @@
-//! Everything that is tried on the whole program: one file for each thing that has to hold.
+//! End-to-end tests of the whole program: one file per subject.
 //!
-//! They are one program, because most of the time a test waits for a browser, and another can run meanwhile.
+//! They are one test binary, because tests mostly wait for a browser, and others can run meanwhile.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 #![allow(clippy::duplicate_mod, reason = "the helpers of several crates note which codes they saw")]
 
@@ -22,6 +22,7 @@ mod cli_commands;
 mod cli_connect;
 mod cli_contract;
 mod cli_sessions;
+mod clickable;
 mod clients;
 mod components;
 mod console;

@@ -1,4 +1,4 @@
-//! Operators: how they get in, who does not, and what the doors refuse; against the real server.
+//! Operators against the real server: how they log in, who cannot, and what each route refuses.
 
 use crate::common;
 
@@ -22,14 +22,14 @@ fn an_agents_key_gets_403_on_every_operator_route() {
     let cookie = home.log_in(&server);
     for route in OPERATOR_ROUTES {
         let path = route.path.replace("{id}", "ap-aaaaaaaaaaaaaaaa");
-        // With everything else an operator would have, so that nothing but the key is in the way.
+        // With everything else that an operator has, so that only the key causes the refusal.
         for extra in [String::new(), format!("cookie: {cookie}\r\norigin: http://{}\r\n", server.address())] {
             let headers = format!("authorization: Bearer {}\r\n{extra}", server.key());
             let answer = request(&server, route.method, &path, &headers, "");
             assert_eq!(status_and_code(&answer), (403, "operator_only".into()), "{} {path}", route.method);
         }
     }
-    // Every route of the operators' side is in the table: what is not leads nowhere.
+    // The table has every operator route: other addresses do not exist.
     for path in ["/operator", "/operator/", "/operator/approvals", "/console/x", "/operator/login/x"] {
         let (status, code) = status_and_code(&request(&server, "GET", path, "", ""));
         assert!(matches!(status, 404 | 405), "{path}: {status} {code}");
@@ -39,7 +39,7 @@ fn an_agents_key_gets_403_on_every_operator_route() {
 #[test]
 fn without_a_login_only_the_login_page_is_shown_and_nothing_is_decided() {
     let home = Home::new("");
-    // Without keys every caller is an agent, and none is an operator.
+    // With `--open` every caller is an agent, and none is an operator.
     let server = home.serve(&["--open"]);
     for route in OPERATOR_ROUTES {
         let path = route.path.replace("{id}", "ap-aaaaaaaaaaaaaaaa");
@@ -112,7 +112,7 @@ fn a_cross_site_page_can_neither_log_in_nor_decide_nor_read() {
     let own = format!("cookie: {cookie}\r\norigin: {us}\r\n");
     let answer = request(&server, "POST", "/operator/approvals/ap-aaaaaaaaaaaaaaaa", &own, &bad_form);
     assert_eq!(status_and_code(&answer), (403, "form_refused".into()));
-    // With all that is needed it is only the question that is missing.
+    // With everything correct, only the request itself is missing.
     let own = format!("{own}accept: application/json\r\n");
     let answer = request(&server, "POST", "/operator/approvals/ap-aaaaaaaaaaaaaaaa", &own, &good);
     assert_eq!(status_and_code(&answer), (404, "unknown_approval".into()));
@@ -142,7 +142,7 @@ fn the_login_cookie_is_http_only_same_site_and_ends_at_logout() {
     assert!(left.contains(&format!("stockade_operator_{port}=; ")) && left.contains("Max-Age=0"), "{left}");
     assert_eq!(status_and_code(&request(&server, "GET", "/console", &own, "")).1, "login_required");
 
-    // By the address that the operator's proxy leads from: https, so the cookie is bound to it.
+    // Through the operator's own proxy over https, so the cookie is bound to that address.
     let outside = "origin: https://stockade.example.net\r\n";
     let answer = request_with(&server, "stockade.example.net", "POST", "/operator/login", outside, &login);
     let line =
@@ -151,7 +151,7 @@ fn the_login_cookie_is_http_only_same_site_and_ends_at_logout() {
         line.starts_with("set-cookie: __Host-stockade_operator=") && line.ends_with("; Secure"),
         "{line}"
     );
-    // Nothing but the console is to be had there, and from nowhere else.
+    // Only the console is available at that address.
     for (host, path, headers) in [
         ("stockade.example.net", "/healthz", ""),
         ("stockade.example.net", "/mcp", ""),
@@ -181,8 +181,8 @@ fn a_wrong_password_is_slow_and_guessing_is_bounded() {
     };
     let begun = Instant::now();
     let (mut refused, mut entered, mut throttled) = (0, 0, Vec::new());
-    // Wrong ones until no more may be tried, then the right one. One more may be tried every ten seconds, so on a
-    // slow machine it may get in, and wrong ones are tried again.
+    // Wrong passwords until the limit refuses, then the right one. A new attempt is possible every ten seconds, so on a
+    // slow machine it may succeed; then wrong ones are tried again.
     let mut used_up = false;
     while throttled.len() < 3 {
         let (name, password) =
@@ -222,7 +222,7 @@ fn a_wrong_password_is_slow_and_guessing_is_bounded() {
         assert_eq!(status_and_code(&page).0, 401, "{page}");
         refused += 1;
     }
-    // Whoever owns the state folder has tries of their own.
+    // The owner of the state folder has a limit of their own.
     let (code, listed) = home.as_operator(&["approvals"]);
     assert_eq!((code, listed["approvals"].as_array().map(Vec::len)), (0, Some(0)), "{listed}");
     let log = home.audit_log();
@@ -233,7 +233,7 @@ fn a_wrong_password_is_slow_and_guessing_is_bounded() {
     }
 }
 
-/// Runs a command on a terminal of its own; what it shows there.
+/// Runs a command on a pseudo-terminal; returns its output.
 fn on_a_terminal(home: &Home, arguments: &[&str]) -> String {
     let mut line = format!(
         "{PROGRAM} {} --config {} --state {}",
@@ -302,7 +302,7 @@ fn a_start_shows_a_link_to_a_terminal_until_there_is_a_password() {
     home.set_password();
     let second = whole(RunningProgram::on_a_terminal(&home, &serve));
     assert!(second.contains("Stockade is serving") && !second.contains("link#"), "{second}");
-    // To a pipe: only how to get one.
+    // Into a pipe it prints only how to get a link.
     let other = Home::new("");
     let said = whole(RunningProgram::on_a_pipe(other.command(&serve)));
     assert!(said.contains("stockade operator link") && !said.contains("link#"), "{said}");
@@ -339,7 +339,7 @@ fn changing_operators_or_passwords_needs_the_current_password() {
         run(&["operator", "remove", "ada", "--password-stdin"], "wrong wrong wrong\n").1,
         "login_failed"
     );
-    // Nor does somebody without a password set one by themselves.
+    // An operator without a password cannot set one alone.
     let first = ["operator", "password", "ada", "--password-stdin"];
     let begun = Instant::now();
     assert_eq!(run(&first, "a first password\na first password\n").1, "login_failed");
@@ -411,7 +411,7 @@ fn no_file_environment_or_argument_holds_an_operator_credential() {
         all.push(format!("/proc/{}/cmdline", process.pid).into());
     }
     for path in all {
-        // A socket cannot be read, and a process may be gone.
+        // A socket cannot be read, and a process may have ended.
         let Ok(bytes) = std::fs::read(&path) else { continue };
         let text = String::from_utf8_lossy(&bytes);
         for secret in [PASSWORD, token, &link, &form] {
@@ -420,7 +420,7 @@ fn no_file_environment_or_argument_holds_an_operator_credential() {
     }
 }
 
-/// `docker exec` and `nsenter` start programs like this. The kernel then has no id for their terminal session.
+/// `docker exec` and `nsenter` start programs like this. The kernel then reports no terminal session.
 #[test]
 fn a_server_and_a_command_whose_terminal_session_is_outside_their_pid_namespace_work() {
     let home = Home::new("");

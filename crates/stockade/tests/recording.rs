@@ -1,4 +1,4 @@
-//! Recordings: pictures around every action, bundles that are checked elsewhere, and the page that replays them.
+//! Recordings: screenshots around every action, bundles that verify on another machine, and replays.
 
 use crate::common;
 
@@ -14,7 +14,7 @@ fn open(mcp: &mut Mcp, record: &str) -> (String, String) {
     (opened["session_id"].as_str().unwrap().to_owned(), opened["record"].as_str().unwrap().to_owned())
 }
 
-/// A purchase in the demo shop, with everything a session can do.
+/// An order in the demo shop that uses everything a session can do.
 fn buy(mcp: &mut Mcp, session: &str) {
     mcp.goto(session, "http://shop.test/");
     mcp.ok(
@@ -24,8 +24,8 @@ fn buy(mcp: &mut Mcp, session: &str) {
     mcp.ok("browser_screenshot", json!({"session_id": session}));
 }
 
-/// What the log has of an audited session with a purchase. A busy machine does not come to each picture in the
-/// seconds that it has for one, and says so; then it is all done again.
+/// The log of an audited session with an order. A busy machine may miss the time limit of a screenshot and says so;
+/// then the session is repeated.
 fn bought(home: &Home, mcp: &mut Mcp) -> Vec<Value> {
     machine::until("a purchase with all its pictures", 4 * PATIENCE, || {
         let (session, record) = open(mcp, "off");
@@ -111,7 +111,7 @@ fn a_bundle_is_checked_on_another_machine_and_read_without_stockade() {
     drop(mcp);
     drop(server);
 
-    // Another machine: nothing of this one but the file and the key.
+    // As on another machine, with only the file and the public key.
     let elsewhere = Home::new("");
     let copy = elsewhere.folder.path().join("b.tar");
     std::fs::copy(&bundle, &copy).unwrap();
@@ -135,7 +135,7 @@ fn a_bundle_is_checked_on_another_machine_and_read_without_stockade() {
     assert!(std::fs::read_dir(unpacked.path().join("images")).unwrap().count() >= 3);
     assert!(std::fs::read_to_string(unpacked.path().join("egress.json")).unwrap().contains("shop.test"));
 
-    // Any byte: forty of them, evenly spread, meet files, their heads and their fillings.
+    // Changes forty bytes, evenly spread over contents, headers and padding.
     let whole = std::fs::read(&copy).unwrap();
     for at in (0..whole.len()).step_by(whole.len() / 40) {
         let mut changed = whole.clone();
@@ -150,7 +150,7 @@ fn a_bundle_is_checked_on_another_machine_and_read_without_stockade() {
     assert_eq!((code, &reply["error"]["code"]), (1, &json!("bundle_damaged")));
 }
 
-/// Everything of a session that is on disk, as text.
+/// Everything about a session on disk, as text.
 fn everything(home: &Home, bundle: &Path, replay: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = vec![("log".to_owned(), home.audit_log().into_bytes())];
     all.push(("replay".to_owned(), std::fs::read(replay).unwrap()));

@@ -1,4 +1,4 @@
-//! When something a start needs is missing or wrong: no start, a stable code, a message, a next step.
+//! Missing or wrong requirements of a start: no start, a stable code, a message and a hint.
 
 use crate::common;
 
@@ -15,7 +15,7 @@ fn refused(command: &mut Command) -> Value {
     error_of(&command.arg("--json").output().unwrap())
 }
 
-/// Lets `outer` run what `inner` would have run.
+/// Runs `inner`'s command through `outer`.
 fn with(outer: &mut Command, inner: &Command) {
     outer.arg(inner.get_program()).args(inner.get_args());
     for (name, value) in inner.get_envs() {
@@ -37,7 +37,7 @@ fn code(command: &mut Command) -> String {
     refused(command)["code"].as_str().unwrap().to_owned()
 }
 
-/// Runs a command that must fail because no jail can be started, and returns the code of the reason.
+/// Runs a command that must fail because no jail can start; returns the code of the cause.
 fn cause(command: &mut Command) -> String {
     cause_of(&refused(command))
 }
@@ -69,9 +69,9 @@ fn no_bubblewrap() {
 
 #[test]
 fn namespaces_forbidden() {
-    // A user namespace with every user in it, in which no further one may be made: a hardened kernel.
+    // A user namespace with every user mapped, in which no further one can be made: a hardened kernel.
     let home = Home::new("");
-    // The second shell is root there: the first was started before the namespace had users.
+    // Only the second shell is root there: the first started before the users were mapped.
     let forbid =
         "read go && exec sh -c 'echo 0 > /proc/sys/user/max_user_namespaces && exec \"$@\"' sh \"$@\"";
     let mut inside = Command::new("unshare");
@@ -107,7 +107,7 @@ fn a_full_disk() {
 fn an_altered_template() {
     let home = Home::new("");
     let scratch = tempfile::Builder::new().prefix("stockade-altered-").tempdir_in("/var/tmp").unwrap();
-    // A small one: it is refused before anything of it is started.
+    // A small template, which is refused before anything of it is started.
     let built = Command::new(PROGRAM)
         .args(["template", "build", "--json", "--browser", "/usr/bin/env"])
         .env("STOCKADE_TEMPLATES", scratch.path())
@@ -195,7 +195,7 @@ fn a_server_that_does_not_answer() {
 #[test]
 fn an_address_that_cannot_be_bound() {
     let home = Home::new("");
-    // A port of the system's, for one who may not have such; where the kernel has its usual settings.
+    // A privileged port for an ordinary user, where the kernel has its default settings.
     let mut without = Command::new("unshare");
     without.args(["--net", "setpriv", "--bounding-set", "-net_bind_service"]);
     with(&mut without, &home.command(&["serve", "--listen", "127.0.0.1:80"]));
@@ -225,7 +225,7 @@ fn a_state_folder_or_a_file_in_it_that_cannot_be_used() {
     assert_eq!(in_the_way("archive", &["smoke", "--demo"]), "state_unwritable");
 }
 
-/// Has SQLite do something to the keys of a state folder, and keeps what it did as long as the answer.
+/// Runs a SQLite statement on the database of a state folder, then calls `then` while the connection is open.
 fn with_database<T>(home: &Home, then: impl FnOnce() -> T, statement: &str) -> T {
     let file = home.state().join("stockade.db");
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -278,7 +278,7 @@ fn inputs_that_no_template_can_be_built_from() {
         path(name)
     };
     let script = make("script", b"#!/bin/sh\n");
-    // A program like any other, but for the name of the library that it needs.
+    // An ordinary program that needs a library with a missing name.
     let program = std::fs::read("/bin/sh").unwrap();
     let needs = program.windows(10).position(|name| name == b"libc.so.6\0").unwrap();
     let lacking = make("lacking", &[&program[..needs], b"libx", &program[needs + 4..]].concat());
@@ -307,7 +307,7 @@ fn inputs_that_no_template_can_be_built_from() {
 fn a_chromium_that_does_not_start() {
     let home = Home::new("");
     let scratch = tempfile::Builder::new().prefix("stockade-mute-").tempdir_in("/var/tmp").unwrap();
-    // It tells its version, as a template wants it to, and is no browser.
+    // It prints a version as `template build` expects, but is no browser.
     let mute = ["template", "build", "--browser", "/usr/bin/env"];
     let built = Command::new(PROGRAM).args(mute).env("STOCKADE_TEMPLATES", scratch.path()).output().unwrap();
     assert!(built.status.success(), "{built:?}");
@@ -384,7 +384,7 @@ fn doctor_finds_a_good_machine_good() {
     ] {
         assert!(names.contains(&name), "{names:?}");
     }
-    // Another test may have one of its own for a moment.
+    // Another test may have such a cgroup for a moment.
     let gone = || machine::cgroups("doctor").is_empty().then_some(());
     machine::until("no cgroup is left", std::time::Duration::from_secs(60), gone);
 }

@@ -1,4 +1,4 @@
-//! Secret fields over MCP: whatever is asked of a page, no byte of a reply tells what is in them, nor how much.
+//! Secret fields over MCP: no reply shows their values or lengths, whatever is requested.
 
 use crate::common;
 #[path = "../../browser/tests/driver/secret_fields.rs"]
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use ways::{PLACES, Seen, WAYS, page};
 
-/// What every secret begins with.
+/// The prefix of every secret.
 const SECRET: &str = "hunter2";
-/// Two lengths of which no reply may differ by a byte.
+/// Two lengths between which no reply may differ by a byte.
 const LENGTHS: [usize; 2] = [137, 1373];
-/// Few enough that a reply folds most of the page.
+/// A budget that folds most of the page.
 const FEW_TOKENS: u32 = 400;
 
-/// A session on one page, and the bytes of every reply to it.
+/// A session on one page, and the bytes of every reply.
 struct Reader {
     mcp: Mcp,
     session: String,
@@ -25,7 +25,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// The reply, which has to be a good one, in bytes and in fields.
+    /// The bytes and fields of a reply that must succeed.
     fn ask(&mut self, tool: &str, mut arguments: Value) -> Value {
         let asked = format!("{tool} {arguments}");
         arguments["session_id"] = json!(self.session);
@@ -37,7 +37,7 @@ impl Reader {
         fields
     }
 
-    /// Everything that the page can be made to say by reading it.
+    /// Every way to read the page.
     fn ask_everything(&mut self) {
         for format in ["outline", "tree", "markdown"] {
             self.ask("browser_read", json!({"format": format}));
@@ -80,7 +80,7 @@ impl Reader {
     }
 }
 
-/// Such as `c3.120-480`, wherever one stands in a reply.
+/// Cursors in a reply, such as `c3.120-480`.
 fn cursors(fields: &Value) -> Vec<String> {
     let text = fields.to_string();
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.' || c == '-'));
@@ -93,7 +93,7 @@ fn cursors(fields: &Value) -> Vec<String> {
     words.filter(is_cursor).map(str::to_owned).collect()
 }
 
-/// The marks of a reply are new in each.
+/// Removes the ids of delimiters, which are new in each reply.
 fn unmarked(bytes: &str) -> String {
     let mut plain = bytes.to_owned();
     for fence in ["<page:", "</page:"] {
@@ -107,7 +107,7 @@ fn unmarked(bytes: &str) -> String {
     plain
 }
 
-/// The replies to one who reads the page at `place` with secrets of this length, before and after they are shown.
+/// The replies to a reader of the page at `place` with secrets of this length, before and after they are shown.
 fn replies(place: &str, script: &str, length: usize) -> Vec<(String, String)> {
     let ways: Vec<_> = WAYS.iter().collect();
     let value = format!("{SECRET}-{}", "x".repeat(length - SECRET.len() - 1));
@@ -141,7 +141,7 @@ fn no_reply_reveals_a_secret_or_its_length() {
             assert_eq!(one, other, "{place}: the length is a secret too");
         }
         assert_eq!(short.len(), long.len(), "{place}");
-        // Every field was come by, page by page: its label is shown.
+        // Every field was reached, page by page: its label is shown.
         let paged =
             short.iter().filter(|(asked, _)| asked.contains("browser_read") && asked.contains("max_tokens"));
         let paged: String = paged.map(|(_, bytes)| bytes.as_str()).collect();

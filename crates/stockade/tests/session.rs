@@ -1,4 +1,4 @@
-//! Sessions as an agent lives them: opened, used, limited, ended, and whose they are.
+//! Sessions from the agent's side: opening, use, limits, end, ownership.
 
 use crate::common;
 
@@ -175,7 +175,7 @@ fn a_session_name_is_unique_under_concurrent_requests() {
         .map(|mut mcp| {
             std::thread::spawn(move || {
                 let opened = mcp.call("browser_open_session", json!({"session_name": "shared"}));
-                // The client comes back too: hanging up would close its session and free the name.
+                // The client is returned too: closing it would close its session and free the name.
                 (opened.map_err(|error| error["code"].as_str().unwrap().to_owned()), mcp)
             })
         })
@@ -246,7 +246,7 @@ fn a_caller_sees_the_sessions_of_its_own_scope_only() {
     assert_eq!(two.code("browser_read", json!({"session_id": session})), "unknown_session");
     assert_eq!(two.code("browser_close_session", json!({"session_id": session})), "unknown_session");
     one.goto(&session, "http://shop.test/");
-    // The owner of the state folder sees all.
+    // The owner of the state folder sees all sessions.
     let (_, listed) = home.json(&["session", "list"]);
     assert_eq!(listed["sessions"][0]["session_id"], session.as_str(), "{listed}");
     let (_, shown) = home.json(&["session", "show", &session]);
@@ -294,7 +294,7 @@ fn http_requires_a_key_and_a_loopback_origin() {
     assert_eq!(error_in(&ask("/v1/screenshots/img-x", &address, &key)), "unknown_screenshot");
 }
 
-/// The code in the body of an HTTP answer.
+/// The code in the body of an HTTP response.
 fn error_in(answer: &str) -> String {
     let error = answer.lines().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{answer}"));
     known(serde_json::from_str(error).unwrap())["code"].as_str().unwrap().to_owned()

@@ -1,4 +1,4 @@
-//! What `script/setup` decides on other machines: with folders and package managers made up for it, and nothing installed.
+//! `script/setup` on other machines, simulated with made-up folders and package managers. Nothing is installed.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -12,7 +12,7 @@ fn oldest_rust() -> &'static str {
     manifest.split_once("rust-version = \"").unwrap().1.split_once('"').unwrap().0
 }
 
-/// A machine with nothing but the usual tools.
+/// A machine with the usual tools only.
 struct Machine {
     folder: TempDir,
 }
@@ -21,7 +21,7 @@ impl Machine {
     fn new() -> Machine {
         let machine = Machine { folder: tempfile::tempdir().unwrap() };
         fs::create_dir(machine.folder.path().join("bin")).unwrap();
-        for tool in ["dirname", "sed", "cut", "sort", "head"] {
+        for tool in ["dirname", "sed", "cut", "sort", "head", "grep", "cat"] {
             let real = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(tool));
             symlink(real.iter().find(|path| path.exists()).unwrap(), machine.bin(tool)).unwrap();
         }
@@ -39,14 +39,18 @@ impl Machine {
     }
 
     fn with_file(self, path: &str) -> Machine {
+        self.with_text(path, "")
+    }
+
+    fn with_text(self, path: &str, text: &str) -> Machine {
         let path = self.folder.path().join("root").join(path.trim_start_matches('/'));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, "").unwrap();
+        fs::write(&path, text).unwrap();
         fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         self
     }
 
-    /// Debian's tools: nothing is installed, and these packages are to be had.
+    /// Debian's tools: nothing is installed, and these packages are available.
     fn with_apt(self, packages: &str) -> Machine {
         self.with_tool("apt-get", "echo apt-get was run; exit 9").with_tool("dpkg-query", "exit 1").with_tool(
             "apt-cache",
@@ -54,7 +58,7 @@ impl Machine {
         )
     }
 
-    /// Everything that is looked for, but for the browser.
+    /// Every requirement except the browser.
     fn with_all_but_the_browser(self) -> Machine {
         self.with_tool("bwrap", "")
             .with_tool("cc", "")
@@ -128,9 +132,53 @@ fn setup_asks_for_root_only_if_something_is_missing_and_says_what_to_run_without
     check("no sudo", &lacking, &["run"], false, &["missing: chromium-headless-shell", once]);
     let bare = Machine::new();
     check("no package manager", &bare, &["run"], false, &["no apt, dnf or pacman", "docs/install.md"]);
-    let ubuntu = Machine::new().with_apt("").with_all_but_the_browser();
-    let ubuntu = ubuntu.with_tool("apt-get", "exit 0").with_tool("id", "echo 0");
-    check("ubuntu", &ubuntu, &["run"], false, &["Ubuntu has Chromium as a snap only", "docs/install.md"]);
+    let unknown = Machine::new().with_apt("").with_all_but_the_browser();
+    let unknown = unknown.with_tool("apt-get", "exit 0").with_tool("id", "echo 0");
+    let expected = "there is no package chromium-headless-shell here; docs/install.md says what to do";
+    check("no such package", &unknown, &["run"], false, &[expected]);
+}
+
+/// As on Ubuntu 24.04: the package `chromium-browser` and the commands in `PATH` lead to a snap.
+fn ubuntu() -> Machine {
+    Machine::new()
+        .with_apt("chromium-browser bubblewrap fonts-liberation fonts-noto-cjk fonts-noto-color-emoji gcc")
+        .with_tool("chromium-browser", "exit 9")
+        .with_tool("sudo", "echo sudo was run; exit 9")
+        .with_text("/etc/os-release", "NAME=\"Ubuntu\"\nID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"24.04\"\n")
+        .with_file("/usr/bin/chromium-browser")
+        .with_file("/snap/bin/chromium")
+        .with_file("/snap/chromium/current/usr/lib/chromium-browser/chrome")
+}
+
+#[test]
+fn on_ubuntu_a_snap_is_no_browser_and_setup_names_the_ways_to_get_one_before_it_asks_for_sudo() {
+    let ways = [
+        "Ubuntu has Chromium as a snap only",
+        "/opt/chrome-headless-shell/chrome-headless-shell",
+        "google-chrome-stable",
+        "make run BROWSER=FILE",
+        "docs/install.md",
+    ];
+    for arguments in [DRY, &["run"]] {
+        check("snap", &ubuntu(), arguments, false, &ways);
+        let done = ubuntu().setup(arguments);
+        let output =
+            String::from_utf8_lossy(&done.stdout).into_owned() + &String::from_utf8_lossy(&done.stderr);
+        assert!(!output.contains("was run") && !output.contains("would run"), "{output}");
+    }
+    let packages = "bubblewrap fonts-liberation fonts-noto-cjk fonts-noto-color-emoji gcc";
+    let rest = format!("would run: sudo apt-get install -y --no-install-recommends {packages}");
+    for browser in ["/opt/chrome-headless-shell/chrome-headless-shell", "/opt/google/chrome/chrome"] {
+        let ready = ubuntu().with_file(browser);
+        check(browser, &ready, DRY, true, &[&rest]);
+        let complete = ubuntu().with_all_but_the_browser().with_file(browser);
+        check(browser, &complete, &["run"], true, &["all packages are here", browser]);
+    }
+    let own = ubuntu().with_file("/home/me/chrome");
+    check("named", &own, &["run", "--dry-run", "--browser", "/home/me/chrome"], true, &[&rest]);
+    // A derivative that packages Chromium itself.
+    let packaged = ubuntu().with_apt("chromium bubblewrap");
+    check("packaged", &packaged, DRY, true, &["missing: bubblewrap chromium"]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The transcripts in the docs are what the program does today, by root and by an ordinary user.
+//! The transcripts in the docs match the program, as root and as an ordinary user.
 
 use crate::common;
 
@@ -10,7 +10,7 @@ fn checkout() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-/// Runs the script; the page that it makes.
+/// Runs the script; returns the page that it makes.
 fn page(arguments: &[&str]) -> String {
     let script = checkout().join("script/transcript");
     let made = Command::new(script).args(["--program", PROGRAM]).args(arguments).output().unwrap();
@@ -18,7 +18,7 @@ fn page(arguments: &[&str]) -> String {
     String::from_utf8(made.stdout).unwrap()
 }
 
-/// Compares a page with what the script makes today. These have to be in it, whatever the page says.
+/// Compares a page with the script's output. Both must contain these texts.
 fn check(name: &str, arguments: &[&str], parts: &[&str]) {
     let written = std::fs::read_to_string(checkout().join(format!("docs/transcripts/{name}.md"))).unwrap();
     let today = page(arguments);
@@ -34,7 +34,7 @@ fn check(name: &str, arguments: &[&str], parts: &[&str]) {
 
 #[test]
 fn the_first_order_in_the_docs_is_what_two_public_clients_get_today_as_root_and_as_an_ordinary_user() {
-    // The configuration of both clients, and what came of it.
+    // The configuration of both clients, and the result.
     let parts = [
         "\"headers\": {\"Authorization\"",
         "\"args\": [\"mcp\"",
@@ -49,7 +49,7 @@ fn the_first_order_in_the_docs_is_what_two_public_clients_get_today_as_root_and_
 fn an_ordinary_user_without_limits_gets_the_fix_from_make_run_and_inside_mcp_and_the_same_client_then_orders()
 {
     let parts = ["limits_unavailable", "make run", "Order 1001 is placed."];
-    // The page shows cgroup v1. Version 2 has another command in the hint; all else is the same there.
+    // The page shows cgroup v1. On v2 the hint has another command; everything else is equal.
     if Path::new("/sys/fs/cgroup/cgroup.controllers").exists() {
         let today = page(&["ordinary-user"]);
         assert!(parts.iter().all(|part| today.contains(part)), "{today}");

@@ -1,4 +1,4 @@
-//! MCP transports when something goes wrong: messages that cannot be read, servers that end, methods that are not there.
+//! MCP transports under failure: invalid messages, servers that end, unknown methods.
 
 use crate::common;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 const PAGE: &str = "<title>Page</title><h1>Hello</h1><button>Press</button>";
 
-/// Lines that are no valid message, with the error that they get.
+/// Lines that are no valid message, with the expected error.
 fn unreadable() -> Vec<(String, i64, Value)> {
     let call = |arguments: &str| {
         format!(
@@ -42,7 +42,7 @@ fn a_message_on_a_pipe_that_cannot_be_read_gets_an_error() {
             assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(code), &id), "{line}: {answer}");
             assert_eq!(mcp.next_message()["id"], ping);
         }
-        // A response is never answered, whatever is wrong with it.
+        // A response is never answered, even if it is invalid.
         mcp.send_line(r#"{"jsonrpc":"2.0","id":{},"error":5}"#);
         let answer = mcp.request("ping", json!({}));
         assert!(answer["result"].is_object(), "{answer}");
@@ -55,7 +55,7 @@ fn a_message_over_http_that_cannot_be_read_gets_an_error() {
     let server = home.serve(&[]);
     for (body, code, id) in unreadable() {
         let (status, answer) = http::post(&server.address(), server.key(), "/mcp", &body);
-        // A request is answered; what is none is refused.
+        // A request gets an error; anything else is refused.
         let expected = if code == -32602 { 200 } else { 400 };
         assert_eq!((status, &answer["error"]["code"]), (expected, &json!(code)), "{body}: {answer}");
         assert_eq!(answer["id"], id, "{body}: {answer}");
@@ -220,7 +220,7 @@ fn a_call_that_a_killed_server_leaves_is_answered_and_the_client_goes_on_alone()
     assert_eq!((&error["code"], &error["retryable"]), (&json!("server_lost"), &json!(false)), "{error}");
     assert!(error["hint"].as_str().unwrap().contains("browser_open_session"), "{error}");
 
-    // It knows: the next call works, on a control plane of its own.
+    // It notices: the next call works, on a control plane of its own.
     assert_eq!(mcp.code("browser_read", json!({"session_id": session})), "unknown_session");
     session_on_page(&mut mcp);
     assert!(mcp.close().success());
@@ -250,18 +250,18 @@ fn a_client_whose_server_is_gone_gets_the_reason_while_no_other_can_be_started()
     let mut mcp = home.mcp();
     machine::signal(server.child.id(), "KILL");
     server.child.wait().unwrap();
-    // The database cannot be opened any more.
+    // From now on the database cannot be opened.
     let database = home.state().join("stockade.db");
     assert!(database.exists());
     std::fs::remove_file(&database).unwrap();
     std::fs::create_dir(&database).unwrap();
-    // A request that was on its way when the server ended hears of that first.
+    // A request that was in flight when the server ended gets that error first.
     let code = match mcp.code("browser_open_session", json!({})).as_str() {
         "server_lost" => mcp.code("browser_open_session", json!({})),
         code => code.to_owned(),
     };
     assert_eq!(code, "storage_failed");
-    // Each request looks again.
+    // Each request checks again.
     std::fs::remove_dir(&database).unwrap();
     mcp.open();
     assert!(mcp.close().success());
@@ -287,6 +287,6 @@ fn an_empty_text_for_an_optional_argument_counts_as_left_out() {
     mcp.goto(session, "http://a.test/");
     let unused = json!({"session_id": "", "ref": "", "selector": "", "visible_text": "", "role": "button", "name": "Press"});
     mcp.ok("browser_click", unused);
-    // What is required is taken as it is.
+    // Required arguments are taken as they are, even if empty.
     assert_eq!(mcp.code("browser_navigate", json!({"session_id": session, "url": ""})), "bad_address");
 }

@@ -1,4 +1,4 @@
-//! The host's end of a bridge, against the bridge itself with a fake browser behind it.
+//! The host's end of the tunnel, against the real bridge with a fake browser behind it.
 
 use crate::common::seen::seen;
 use bridge::token::Signer;
@@ -17,10 +17,10 @@ use tokio_tungstenite::tungstenite::Message;
 
 const SCOPE: &str = "default/alice";
 const TARGET: &str = "j-1";
-/// The bound of every wait. What is not there by then never comes.
+/// The time limit of every wait.
 const STUCK: Duration = Duration::from_secs(30);
 
-/// A program of another crate of the workspace, which cargo puts beside our own or among the examples.
+/// A program of another crate of the workspace, which cargo puts beside ours or among the examples.
 fn program(name: &str) -> PathBuf {
     let folder = Path::new(crate::common::PROGRAM).parent().unwrap();
     let places = [folder.join(name), folder.join("examples").join(name)];

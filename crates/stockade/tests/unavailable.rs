@@ -1,5 +1,5 @@
-//! `stockade mcp` where it cannot start: the client is answered, each call says what is missing, and once that is mended
-//! the same process works.
+//! `stockade mcp` on a machine where it cannot start: it answers the client, each call names the problem, and after the
+//! fix the same process works.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The error of a call that needs a browser, and what the person is told to do.
+/// The error of a call that needs a browser, and its hint.
 fn refused(mcp: &mut Mcp) -> Value {
     let listed = mcp.request("tools/list", json!({}));
     assert!(listed["result"]["tools"].as_array().is_some_and(|tools| tools.len() > 15), "{listed}");
@@ -27,7 +27,7 @@ fn works(mcp: &mut Mcp) {
     assert_eq!(page["url"], "http://shop.test/");
 }
 
-/// Something broken, what a call says of it, and how it is mended.
+/// A problem, its error, and its fix.
 struct Breakage<'a> {
     command: Command,
     code: &'a str,
@@ -89,7 +89,7 @@ fn without_a_browser_the_call_says_how_to_install_one_and_afterwards_the_templat
     assert_eq!(error["cause"], "chromium_missing", "{error}");
     let hint = error["hint"].as_str().unwrap();
     assert!(hint.contains("apt-get install chromium-headless-shell") && hint.contains("--browser"), "{hint}");
-    // What installing the package does: the program is there.
+    // As after the installation of the package: the program exists.
     let process = mcp.child.id().to_string();
     let installed = Command::new("nsenter")
         .args(["--mount", "--target", &process, "umount", "/usr/lib/chromium"])
@@ -113,25 +113,27 @@ fn a_server_that_is_started_meanwhile_is_joined() {
     assert_eq!((code, listed["sessions"].as_array().map(Vec::len)), (0, Some(1)), "{listed}");
 }
 
-/// An ordinary user of this machine, with a folder that holds the programs and a template they built.
+/// An ordinary user of this machine, with a folder for the programs and a template that they built.
 struct OrdinaryUser {
+    id: u32,
     folder: tempfile::TempDir,
 }
 
-/// Nobody of the machine's, and another than the tests of the jails have.
-const USER: u32 = 61_235;
+/// User ids that no account and no other test has: one each, because limits are delegated to a user.
+const WITH_LIMITS_LATER: u32 = 61_235;
+const WITHOUT_LIMITS: u32 = 61_236;
 
 impl OrdinaryUser {
-    fn new() -> OrdinaryUser {
+    fn new(id: u32) -> OrdinaryUser {
         let folder = tempfile::Builder::new().prefix("stockade-user-").tempdir_in("/var/tmp").unwrap();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
         for name in ["stockade", "stockade-bridge"] {
             fs::copy(Path::new(PROGRAM).with_file_name(name), folder.path().join(name)).unwrap();
         }
-        let user = OrdinaryUser { folder };
+        let user = OrdinaryUser { id, folder };
         for name in ["home", "run"] {
             fs::create_dir(user.path(name)).unwrap();
-            chown(user.path(name), Some(USER), Some(USER)).unwrap();
+            chown(user.path(name), Some(id), Some(id)).unwrap();
         }
         let built = user.command(&["template", "build"]).output().unwrap();
         assert!(built.status.success(), "{built:?}");
@@ -142,10 +144,10 @@ impl OrdinaryUser {
         self.folder.path().join(name)
     }
 
-    /// The program as this user, without a session of systemd's and without `sudo`.
+    /// The program as this user, without a systemd session and without `sudo`.
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new("setpriv");
-        let (uid, gid) = (format!("--reuid={USER}"), format!("--regid={USER}"));
+        let (uid, gid) = (format!("--reuid={}", self.id), format!("--regid={}", self.id));
         command.args([&uid, &gid, "--clear-groups"]).arg(self.path("stockade")).args(arguments);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap());
         command.env("HOME", self.path("home")).env("XDG_RUNTIME_DIR", self.path("run"));
@@ -158,7 +160,7 @@ struct Delegated;
 
 impl Drop for Delegated {
     fn drop(&mut self) {
-        for folder in machine::cgroups(&format!("stockade-{USER}")) {
+        for folder in machine::cgroups(&format!("stockade-{WITH_LIMITS_LATER}")) {
             until("the cgroup can be removed", PATIENCE, || {
                 (fs::remove_dir(&folder).is_ok() || !folder.exists()).then_some(())
             });
@@ -168,14 +170,14 @@ impl Drop for Delegated {
 
 #[test]
 fn an_ordinary_user_without_delegated_limits_gets_the_command_that_mends_it_and_it_works() {
-    let user = OrdinaryUser::new();
+    let user = OrdinaryUser::new(WITH_LIMITS_LATER);
     let mut mcp = Mcp::start(user.command(&["mcp", "--demo"]));
     let error = refused(&mut mcp);
     assert_eq!(error["code"], "sandbox_runtime_required", "{error}");
     assert_eq!(error["cause"], "limits_unavailable", "{error}");
     let hint = error["hint"].as_str().unwrap();
     assert!(hint.contains("weaker_limits: true"), "{hint}");
-    // Where systemd lends cgroups (version 2), the command needs a log-in session, which a test has not.
+    // Where systemd delegates cgroups (version 2), the command needs a login session, which tests do not have.
     let Some((_, command)) = hint.split_once("Run once as root: ") else {
         assert!(hint.contains("systemd-run --user --scope -p Delegate=yes stockade serve"), "{hint}");
         return;
@@ -189,13 +191,13 @@ fn an_ordinary_user_without_delegated_limits_gets_the_command_that_mends_it_and_
 
 #[test]
 fn an_ordinary_user_may_choose_to_do_without_limits_and_doctor_shows_it_as_bad() {
-    let user = OrdinaryUser::new();
+    let user = OrdinaryUser::new(WITHOUT_LIMITS);
     let mut mcp = Mcp::start(user.command(&["mcp", "--demo"]));
     refused(&mut mcp);
     let config = user.path("home/.config/stockade/stockade.yaml");
     fs::create_dir_all(config.parent().unwrap()).unwrap();
     fs::write(&config, "security:\n  browser:\n    container:\n      weaker_limits: true\n").unwrap();
-    chown(&config, Some(USER), Some(USER)).unwrap();
+    chown(&config, Some(WITHOUT_LIMITS), Some(WITHOUT_LIMITS)).unwrap();
     works(&mut mcp);
     assert!(mcp.close().success());
     let doctor = user.command(&["doctor", "--json"]).output().unwrap();

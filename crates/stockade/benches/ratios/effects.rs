@@ -2,7 +2,7 @@
 
 use crate::proxying::{Proxies, RecordPlace, Way};
 use crate::records::{Record, about};
-use crate::{median, tell};
+use crate::{median, print_line};
 use axum::body::Bytes;
 use engine::approvals::SessionAllowances;
 use engine::logins::SessionSecrets;
@@ -106,7 +106,7 @@ fn deciding() {
         limited(&format!("effect decided, {what}"), median(&mut times));
     }
     let rate = (saves.len() * ROUNDS) as f64 / all.as_secs_f64();
-    tell(&format!("effects, decided                     {rate:>8.0} a second on one processor"));
+    print_line(&format!("effects, decided                     {rate:>8.0} a second on one processor"));
 }
 
 /// Whole requests, intercepted: without a gate, and with one.
@@ -127,10 +127,10 @@ async fn through_the_proxy() {
         }
     }
     let [plain, decided, recorded] = times.map(|mut times| median(&mut times[SAVES / 10..]));
-    tell(&format!("request, not decided on              {:>8.3} ms", plain.as_secs_f64() * 1e3));
+    print_line(&format!("request, not decided on              {:>8.3} ms", plain.as_secs_f64() * 1e3));
     limited("deciding adds, record in memory", decided.saturating_sub(plain));
     let added = recorded.saturating_sub(plain).as_secs_f64() * 1e3;
-    tell(&format!("deciding adds, record on disk        {added:>8.3} ms"));
+    print_line(&format!("deciding adds, record on disk        {added:>8.3} ms"));
     for (what, way) in [("in memory", ways[1]), ("on disk", ways[2])] {
         let begun = Instant::now();
         let passed = join_all((0..CONNECTIONS).map(|_| async {
@@ -144,12 +144,12 @@ async fn through_the_proxy() {
         }));
         let rate = f64::from(passed.await.iter().sum::<u32>()) / begun.elapsed().as_secs_f64();
         let what = format!("effects, record {what}");
-        tell(&format!("{what:<36} {rate:>8.0} a second over {CONNECTIONS} connections"));
+        print_line(&format!("{what:<36} {rate:>8.0} a second over {CONNECTIONS} connections"));
     }
 }
 
 fn limited(what: &str, took: Duration) {
     let verdict = if took <= MOST_ADDED { "ok" } else { "OVER" };
     let (took, most) = (took.as_secs_f64() * 1e3, MOST_ADDED.as_secs_f64() * 1e3);
-    tell(&format!("{what:<36} {took:>8.3} ms   (at most {most} ms) {verdict}"));
+    print_line(&format!("{what:<36} {took:>8.3} ms   (at most {most} ms) {verdict}"));
 }

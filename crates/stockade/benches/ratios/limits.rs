@@ -2,7 +2,7 @@
 //! that burn.
 
 use crate::actions::{BURNS, Ours, static_pages};
-use crate::{line, median, tell};
+use crate::{line, median, print_line};
 use std::time::{Duration, Instant};
 
 /// New sessions of each kind, and navigations of one session beside others.
@@ -44,7 +44,7 @@ pub fn burning() {
     std::thread::sleep(MEASURED);
     let used = (session.cpu_seconds() - before) / begun.elapsed().as_secs_f64();
     let verdict = if used <= SHARE * 1.1 { "ok" } else { "OVER" };
-    tell(&format!(
+    print_line(&format!(
         "a page that burns, after its credit   {used:.3} processors (its share is {SHARE}) {verdict}"
     ));
 }

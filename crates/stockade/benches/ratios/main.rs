@@ -66,12 +66,12 @@ fn main() -> ExitCode {
     // `cargo bench --bench ratios -- proxy effects` measures these alone. Cargo adds `--bench`.
     let only: Vec<String> = std::env::args().skip(1).filter(|argument| !argument.starts_with('-')).collect();
     if let Some(unknown) = only.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        tell(&format!("there is no part {unknown:?}; there are: {}", PARTS.join(" ")));
+        print_line(&format!("there is no part {unknown:?}; there are: {}", PARTS.join(" ")));
         return ExitCode::FAILURE;
     }
     let wanted = |part: &str| only.is_empty() || only.iter().any(|only| only == part);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    tell("\nStockade against bare Chromium, medians of one run\n");
+    print_line("\nStockade against bare Chromium, medians of one run\n");
     runtime.block_on(async {
         if wanted("open") {
             openings().await;
@@ -160,7 +160,7 @@ async fn crowd() {
     let edge = median(&mut times[CROWD - CROWD_EDGE..]);
     let start = median(&mut times[..CROWD_EDGE]);
     line("sessions 91 to 100", edge, "sessions 1 to 10", start, 1.2);
-    tell(&format!("  median of all {CROWD}: {:.3} ms", middle.as_secs_f64() * 1e3));
+    print_line(&format!("  median of all {CROWD}: {:.3} ms", middle.as_secs_f64() * 1e3));
     stockade.stop().await;
 }
 
@@ -201,7 +201,7 @@ async fn going() {
         let [ours, loaded, answered, read] = times.map(|mut times| median(&mut times[1..]));
         line(what, ours, "bare, until load", loaded, 1.2);
         let least = answered.as_secs_f64() / loaded.as_secs_f64();
-        tell(&format!(
+        print_line(&format!(
             "  the same of bare Chromium that answers one question about the page: ratio {least:.3}"
         ));
         line(what, ours, "bare, and its tree", read, 1.2);
@@ -240,7 +240,7 @@ fn deciding() {
     const LEAST: f64 = 100_000.0;
     let rate = decisions::a_second();
     let verdict = if rate >= LEAST { "ok" } else { "UNDER" };
-    tell(&format!(
+    print_line(&format!(
         "policy, default rules        {rate:>7.0} decisions a second (at least {LEAST:.0}) {verdict}"
     ));
 }
@@ -277,7 +277,7 @@ async fn proxying() {
         let [peer, tunnel, intercepted] = times.map(|mut times| rate(median(&mut times[1..])));
         for (what, ours) in [("tunnel", tunnel), ("intercepted", intercepted)] {
             let (what, ratio) = (format!("proxy, {what}, streams: {streams}"), ours / peer);
-            tell(&format!(
+            print_line(&format!(
                 "{what:<36} {ours:>7.0} MB/s   tinyproxy              {peer:>7.0} MB/s   ratio {ratio:.3}"
             ));
         }
@@ -304,7 +304,7 @@ async fn proxying() {
     ];
     for (what, time, other, base) in pairs {
         let added = (time.as_secs_f64() - base.as_secs_f64()) * 1e3;
-        tell(&format!(
+        print_line(&format!(
             "request, {what:<27} {:>8.3} ms   {other:<22} {:>8.3} ms   added {added:.3} ms",
             time.as_secs_f64() * 1e3,
             base.as_secs_f64() * 1e3,
@@ -318,7 +318,7 @@ async fn recording(clicked: Duration) {
     for sessions in [1, 10, 100] {
         let rate = record.events_a_second(sessions).await;
         let what = format!("audit, {sessions} sessions writing");
-        tell(&format!("{what:<28} {rate:>7.0} events a second, each on disk before the next"));
+        print_line(&format!("{what:<28} {rate:>7.0} events a second, each on disk before the next"));
     }
     let mut costs = record.cost(10, RECORDED, clicked, THINKING).await;
     line("recording a click, of ten", median(&mut costs), "that click, whole", clicked, 0.1);
@@ -338,7 +338,7 @@ async fn pictures() {
 /// The control plane's own memory, without its keeper and jails.
 fn memory() {
     let (none, five) = jailed::memory_with_none_and_five();
-    tell(&format!("control plane's own memory   {none:>7.1} MB with 0 sessions, {five:.1} MB with 5"));
+    print_line(&format!("control plane's own memory   {none:>7.1} MB with 0 sessions, {five:.1} MB with 5"));
 }
 
 /// A snapshot against `Accessibility.getFullAXTree` on the same page and connection, in turns.
@@ -351,7 +351,7 @@ async fn snapshot_times() {
         let times = reader.times().await;
         let name = path.trim_matches('/').trim_end_matches(".html");
         let first = times.first.as_secs_f64() / times.accessibility_tree.as_secs_f64();
-        tell(&format!("snapshot, first of all, {name:<17} ratio {first:.3}"));
+        print_line(&format!("snapshot, first of all, {name:<17} ratio {first:.3}"));
         for (budget, ours) in [("6k", times.default_budget), ("50k", times.largest_budget)] {
             let what = format!("snapshot, {budget}, {name}");
             line(&what, ours, "getFullAXTree", times.accessibility_tree, 0.1);
@@ -359,7 +359,7 @@ async fn snapshot_times() {
     }
 }
 
-/// Documentation by many generators, and applications, with their styles: the first snapshot of a document, one after a
+/// Documentation by many generators, and applications, with their styles: the first snapshot of a new document, one after a
 /// change, and a second one of the same page, against `Accessibility.getFullAXTree`, in turns.
 async fn corpus_times() {
     let reader = snapshots::Reader::start().await;
@@ -375,29 +375,42 @@ async fn corpus_times() {
         let site = common::site::Site::serve(&[(path, page.as_str())]);
         time_page(&reader, &format!("http://{}{path}", site.address), path, &mut ratios).await;
     }
-    for (some, what) in ratios.iter_mut().zip(["first", "changed", "unchanged"]) {
+    for ((some, what), most) in
+        ratios.iter_mut().zip(SNAPSHOT_KINDS).zip([CHANGED_RATIO, CHANGED_RATIO, UNCHANGED_RATIO])
+    {
         some.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (worst, name) = some.last().unwrap();
-        let median = some[some.len() / 2].0;
-        tell(&format!(
-            "{} pages, {what:<9}  median ratio {median:.3}, worst {worst:.3} ({name})",
+        let (median, over) = (some[some.len() / 2].0, some.iter().filter(|(ratio, _)| *ratio > most).count());
+        print_line(&format!(
+            "{} pages, {what:<9}  median ratio {median:.3}, worst {worst:.3} ({name}), over {most}: {over}",
             some.len()
         ));
     }
 }
 
+const SNAPSHOT_KINDS: [&str; 3] = ["first", "changed", "unchanged"];
+
 async fn time_page(reader: &snapshots::Reader, url: &str, name: &str, ratios: &mut [Vec<(f64, String)>; 3]) {
-    reader.goto(url).await;
-    let times = reader.times_after_changes().await;
+    let times = reader.times_after_changes(url).await;
     let tree = times.accessibility_tree;
     let kinds = [
-        ("first", times.first, times.first_tree, CHANGED_RATIO),
-        ("changed", times.changed, tree, CHANGED_RATIO),
-        ("unchanged", times.unchanged, tree, UNCHANGED_RATIO),
+        (times.opened, times.opened_tree, CHANGED_RATIO),
+        (times.changed, tree, CHANGED_RATIO),
+        (times.unchanged, tree, UNCHANGED_RATIO),
     ];
-    for ((what, ours, tree, most), ratios) in kinds.into_iter().zip(ratios) {
+    for (((ours, tree, most), what), ratios) in kinds.into_iter().zip(SNAPSHOT_KINDS).zip(ratios) {
         line(&format!("{what}: {name}"), ours, "getFullAXTree", tree, most);
-        ratios.push((ours.as_secs_f64() / tree.as_secs_f64(), name.to_owned()));
+        let share = |time: Duration| time.as_secs_f64() / tree.as_secs_f64();
+        if share(ours) > most {
+            print_line(&format!(
+                "  the floor: a call that does nothing {:.3} ms (ratio {:.3}), a walk of all nodes {:.3} ms (ratio {:.3})",
+                times.empty_call.as_secs_f64() * 1e3,
+                share(times.empty_call),
+                times.bare_walk.as_secs_f64() * 1e3,
+                share(times.bare_walk),
+            ));
+        }
+        ratios.push((share(ours), name.to_owned()));
     }
 }
 
@@ -425,7 +438,7 @@ fn reply_sizes() {
     let (path, tokens) = sizes.iter().max_by_key(|(_, tokens)| *tokens).unwrap();
     let most = policy::TokenBudget::default().bytes() / 4;
     let verdict = if *tokens <= most { "ok" } else { "OVER" };
-    tell(&format!(
+    print_line(&format!(
         "largest reply of {} pages    {tokens} tokens, {path} (at most {most}) {verdict}",
         sizes.len()
     ));
@@ -437,14 +450,14 @@ fn median(times: &mut [Duration]) -> Duration {
 }
 
 /// At once: the whole takes minutes.
-fn tell(line: &str) {
+fn print_line(line: &str) {
     std::io::stdout().write_all(format!("{line}\n").as_bytes()).unwrap();
 }
 
 fn line(what: &str, ours: Duration, peer: &str, bare: Duration, most: f64) {
     let ratio = ours.as_secs_f64() / bare.as_secs_f64();
     let verdict = if ratio <= most { "ok" } else { "OVER" };
-    tell(&format!(
+    print_line(&format!(
         "{what:<36} {:>8.3} ms   {peer:<22} {:>8.3} ms   ratio {ratio:.3} (at most {most}) {verdict}",
         ours.as_secs_f64() * 1e3,
         bare.as_secs_f64() * 1e3,

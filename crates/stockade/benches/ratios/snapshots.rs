@@ -3,7 +3,7 @@
 use crate::bare::Shell;
 use crate::common::{Home, site::Site};
 use crate::records::Record;
-use browser::cdp::{Command, Connection, EventKind, SessionId};
+use browser::cdp::{Command, Connection, EventKind, SessionId, protocol as p};
 use browser::{
     Browser, BrowserOptions, CallerId, Content, Outcome, ReplyOptions, ScreenshotMask, Snapshot, TimeLimit,
 };
@@ -33,16 +33,24 @@ impl Command for GetFullAxTree {
     }
 }
 
+/// Documents that are opened anew for a reading, and as many for a tree.
+const OPENED: usize = 3;
 const CHANGES: usize = 7;
 const CHANGE: &str =
     "document.documentElement.setAttribute('data-changed', Math.random()); document.body.offsetWidth";
 
+/// Visits every node and reads what any reading of the structure needs: name, role, label, and the length of a text.
+const BARE_WALK: &str = "(() => { let size = 0; const walker = document.createTreeWalker(document.documentElement, 5);
+    for (let node = walker.currentNode; node; node = walker.nextNode()) {
+        size += node.nodeType === 1 ? node.localName.length + (node.getAttribute('role') ?? node.getAttribute('aria-label') ?? '').length : node.data.length;
+    } return size })()";
+
 #[derive(serde::Serialize)]
-struct ChangePage {
+struct Evaluate {
     expression: &'static str,
 }
 
-impl Command for ChangePage {
+impl Command for Evaluate {
     const METHOD: &'static str = "Runtime.evaluate";
     type Response = serde::de::IgnoredAny;
 }
@@ -114,11 +122,14 @@ pub struct Times {
     pub largest_budget: Duration,
 }
 
-/// Medians of one page, with and without a change before.
+/// Medians of one page: as the first thing that is done in a new document, and later, with and without a change before.
 pub struct ChangeTimes {
-    /// The first of a document after its reply to the navigation, and the first tree; not medians.
-    pub first: Duration,
-    pub first_tree: Duration,
+    /// A document that nothing has read or asked before, and the tree of such a one.
+    pub opened: Duration,
+    pub opened_tree: Duration,
+    /// What no reading through this connection can be faster than: a call that does nothing, and one that visits every node.
+    pub empty_call: Duration,
+    pub bare_walk: Duration,
     pub accessibility_tree: Duration,
     pub changed: Duration,
     pub unchanged: Duration,
@@ -167,25 +178,55 @@ impl Reader {
         Times { first, accessibility_tree: tree, default_budget: small, largest_budget: large }
     }
 
-    /// In turns: a reading after a change, one without a change, and Chromium's tree.
-    pub async fn times_after_changes(&self) -> ChangeTimes {
+    /// In turns: a reading of a new document and its tree; then a reading after a change, one without a change, the tree, and
+    /// the floor.
+    pub async fn times_after_changes(&self, url: &str) -> ChangeTimes {
+        let (mut opened, mut opened_tree) = (Vec::new(), Vec::new());
+        for _ in 0..OPENED {
+            self.open(url).await;
+            opened.push(self.time_of(TokenBudget::default()).await.0);
+            self.open(url).await;
+            opened_tree.push(self.time_of_tree().await);
+        }
+        self.goto(url).await;
         let (mut tree, mut changed, mut unchanged) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut empty, mut walks) = (Vec::new(), Vec::new());
         for _ in 0..=CHANGES {
-            self.change_page().await;
+            self.evaluate(CHANGE).await;
             changed.push(self.time_of(TokenBudget::default()).await.0);
             unchanged.push(self.time_of(TokenBudget::default()).await.0);
             tree.push(self.time_of_tree().await);
+            self.evaluate("0").await;
+            empty.push(self.evaluate("0").await);
+            walks.push(self.evaluate(BARE_WALK).await);
         }
-        let (first, first_tree) = (changed[0], tree[0]);
-        let [accessibility_tree, changed, unchanged] =
-            [tree, changed, unchanged].map(|mut times| crate::median(&mut times[1..]));
-        ChangeTimes { first, first_tree, accessibility_tree, changed, unchanged }
+        let [accessibility_tree, changed, unchanged, empty_call, bare_walk] =
+            [tree, changed, unchanged, empty, walks].map(|mut times| crate::median(&mut times[1..]));
+        let [opened, opened_tree] = [opened, opened_tree].map(|mut times| crate::median(&mut times));
+        ChangeTimes { opened, opened_tree, empty_call, bare_walk, accessibility_tree, changed, unchanged }
     }
 
-    /// A change that a page could make at any time. Its own work is done before the clock starts.
-    async fn change_page(&self) {
+    /// Opens a page by a call to Chromium, so that the driver has not read it.
+    async fn open(&self, url: &str) {
+        let mut events = self.connection.subscribe();
         let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
-        self.connection.call(Some(&self.tab), &ChangePage { expression: CHANGE }, deadline).await.unwrap();
+        let navigated = self.connection.call(Some(&self.tab), &p::Navigate { url }, deadline).await.unwrap();
+        let loader = navigated.loader_id.unwrap();
+        loop {
+            match &events.recv().await.unwrap().kind {
+                EventKind::Lifecycle(it) if it.name == "load" && it.loader_id == loader => break,
+                _ => {}
+            }
+        }
+        // Its first layout is Chromium's own.
+        self.evaluate("document.documentElement.getBoundingClientRect().height").await;
+    }
+
+    async fn evaluate(&self, expression: &'static str) -> Duration {
+        let deadline = tokio::time::Instant::now() + Duration::from_secs(60);
+        let begun = Instant::now();
+        self.connection.call(Some(&self.tab), &Evaluate { expression }, deadline).await.unwrap();
+        begun.elapsed()
     }
 
     async fn time_of_tree(&self) -> Duration {
@@ -208,7 +249,7 @@ impl Reader {
     pub async fn time_per_element(&self, elements: usize) -> Duration {
         let mut times = Vec::new();
         for round in 0..=ROUNDS {
-            self.change_page().await;
+            self.evaluate(CHANGE).await;
             let (time, snapshot) = self.time_of(TokenBudget::default()).await;
             times.push(time);
             let Content::Outline(text) = snapshot.content else { panic!("no outline") };

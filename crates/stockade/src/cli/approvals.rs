@@ -82,7 +82,7 @@ pub struct RequestArgs {
 
 #[derive(Debug, Args)]
 pub struct ApproveArgs {
-    /// Until its session ends, do not ask again for exactly this
+    /// Do not ask again for exactly this until the session ends
     #[arg(long, conflicts_with = "irreversible")]
     for_session: bool,
     /// Approve it although it cannot be undone

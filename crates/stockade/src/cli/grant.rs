@@ -44,7 +44,7 @@ pub struct GrantArgs {
 
 #[derive(Debug, Subcommand)]
 enum GrantCommand {
-    /// Issue a grant, and show its token this once
+    /// Issue a grant and show its token once
     Issue {
         /// github.com for that host alone, site:github.com with all under it
         #[arg(long = "host", value_name = "HOST", required = true, value_parser = GrantedHost::parse)]

@@ -14,10 +14,10 @@ pub const GROUPS: &[(&str, &[&str])] = &[
 
 pub const EXAMPLES: &str = "\
 Examples:
-  stockade serve --demo             serve agents, with a shop to try things on
+  stockade serve --demo             serve agents, with a demo shop
   stockade connect claude-code      what to paste into Claude Code
   stockade credential put           store a login; asks for it
-  stockade grant issue --host X     let an agent be signed in to X, once
+  stockade grant issue --host X     let one session sign in to X
   stockade watch                    see approval requests; answer by key
   stockade session list             what agents are doing now
   stockade audit tail --follow      what they do, as they do it

@@ -28,7 +28,7 @@ pub struct KeyArgs {
 
 #[derive(Debug, Subcommand)]
 enum KeyCommand {
-    /// Make a key for an agent, and show it this once
+    /// Make a key for an agent and show it once
     Make {
         /// The tenant; created if it is new
         #[arg(long, default_value = "default", value_parser = Tenant::parse)]

@@ -36,10 +36,10 @@ whatever project is open. Name one with --config.
 Examples:
   claude mcp add stockade -- stockade mcp")]
 pub struct McpArgs {
-    /// Whose data the sessions are
+    /// The tenant that the sessions belong to
     #[arg(long, default_value = "default", value_parser = Tenant::parse)]
     tenant: Tenant,
-    /// The agent that the client is
+    /// The agent that the client acts as
     #[arg(long, default_value = "agent", value_parser = Actor::parse)]
     actor: Actor,
     /// Serve the demo shop too, for the browser to visit at http://shop.test/

@@ -88,7 +88,7 @@ enum Command {
     Credential(credential::CredentialArgs),
     /// Permission to use a login: issue, list, revoke, lifetime
     Grant(grant::GrantArgs),
-    /// Show approval requests as they come; answer by key
+    /// Show approval requests as they arrive; answer by key
     #[command(after_help = approvals::WATCH_HELP)]
     Watch(approvals::LoginArgs),
     /// List waiting approval requests and the latest answers
@@ -100,13 +100,13 @@ enum Command {
     /// Deny one request
     #[command(after_help = approvals::DENY_HELP)]
     Deny(approvals::NotedAnswerArgs),
-    /// Let a paused session go on
+    /// Resume a paused session
     #[command(after_help = approvals::RESUME_HELP)]
     Resume(approvals::NotedAnswerArgs),
     /// End a paused session
     #[command(after_help = approvals::END_HELP)]
     End(approvals::RequestArgs),
-    /// The people who answer: password, link, list, add, remove, logout
+    /// Operators: password, link, list, add, remove, logout
     Operator(operator::OperatorArgs),
     /// Sessions of the running server: start, list, show, close, replay
     Session(session::SessionArgs),
@@ -116,17 +116,17 @@ enum Command {
     Config(config::ConfigArgs),
     /// The file trees that jails run from: build, verify, list
     Template(template::TemplateArgs),
-    /// Running jails, and what a crash left of them: list, reap
+    /// Running jails, and leftovers of crashes: list, reap
     Jail(jail::JailArgs),
     /// Check this machine: what works, what does not, what to do
     Doctor(doctor::DoctorArgs),
-    /// The record of what was asked and done: tail, show, verify, export
+    /// The audit log: tail, show, verify, export
     Audit(audit::AuditArgs),
-    /// Try the rules: what an action would come to, and why
+    /// Test the rules: how an action is decided, and why
     Policy(policy::PolicyArgs),
-    /// Try everything once: start, goto, extract, screenshot, archive
+    /// Run one session: start, goto, extract, screenshot, archive
     Smoke(smoke::SmokeArgs),
-    /// Serve the demo shop, a site to try things on
+    /// Serve the demo shop, a site to experiment with
     Demo(demo::DemoArgs),
     /// Print the completion script of a shell
     Completions(completions::CompletionsArgs),

@@ -45,19 +45,19 @@ pub struct OperatorArgs {
 enum OperatorCommand {
     /// Set a password, or change it; that ends every log-in of that operator
     Password {
-        /// Whose password
+        /// The operator
         #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
         name: String,
     },
     /// Show a link that logs in, once, within ten minutes; on a terminal only
     Link {
-        /// Who is logged in by it
+        /// The operator that it logs in
         #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
         name: String,
     },
     /// List the operators
     List,
-    /// Add one; they set their own password, or get a link
+    /// Add an operator, who sets a password or gets a link
     Add {
         /// A name: a-z, 0-9, '-', '_' and '.'
         #[arg(value_parser = operator::parse_name)]
@@ -65,13 +65,13 @@ enum OperatorCommand {
     },
     /// Forget the login that `stockade approvals` keeps for this terminal session
     Logout {
-        /// Whose login
+        /// The operator
         #[arg(default_value = FIRST_OPERATOR, value_parser = operator::parse_name)]
         name: String,
     },
-    /// Remove one, and log them out
+    /// Remove an operator and end their log-ins
     Remove {
-        /// Who
+        /// The operator
         #[arg(value_parser = operator::parse_name)]
         name: String,
     },

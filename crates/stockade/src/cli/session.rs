@@ -35,7 +35,7 @@ pub struct SessionArgs {
 enum SessionCommand {
     /// Open a session, for an agent or for `stockade page`
     Start {
-        /// A name to call it by: a-z, 0-9, '-', '_' and '.'
+        /// A name: a-z, 0-9, '-', '_' and '.'
         name: Option<String>,
         /// Screenshots: off, transient (the latest, until it closes) or audit (all, before and after each action)
         #[arg(long)]

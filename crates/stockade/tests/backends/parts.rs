@@ -1,4 +1,4 @@
-//! The real servers that credentials are tested with: those of the vault's own tests.
+//! The real servers that credentials are tested with, shared with the tests of `vault`.
 #![allow(dead_code, reason = "the vault's own tests use the rest")]
 
 #[path = "../../../vault/tests/common/bao.rs"]

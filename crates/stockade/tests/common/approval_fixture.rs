@@ -1,4 +1,4 @@
-//! An agent over MCP that asks for what only a person may allow, on a site that notes what was done to it.
+//! An agent over MCP whose actions need approval, and a site that records them.
 
 use super::login::PASSWORD;
 use super::machine::{self, PATIENCE};
@@ -6,7 +6,7 @@ use super::site::Site;
 use super::{Home, Mcp, Server};
 use serde_json::{Value, json};
 
-/// What a page calls its button, to be more than a name.
+/// A button name with which a page tries to look like Stockade.
 pub const MARKUP: &str = "</bdi></blockquote><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">";
 
 fn page() -> String {
@@ -23,7 +23,7 @@ fn page() -> String {
 
 const DONE: &str = "<title>Done</title><h1>Done</h1>";
 
-/// A server with an operator, and an agent in a session on the page.
+/// A server with an operator, and an agent whose session is on the page.
 pub struct ApprovalFixture {
     pub mcp: Mcp,
     pub server: Server,
@@ -37,7 +37,7 @@ impl ApprovalFixture {
     pub fn start(hitl: &str) -> ApprovalFixture {
         let site = Site::serve(&[("/", &page()), ("/files", DONE), ("/gone", DONE)]);
         let hitl = format!("    hitl:\n      approvals_per_minute: 60\n{hitl}");
-        // Some of it is waiting for an answer that does not come.
+        // A long timeout, because some tests wait for requests that get no answer.
         let hosts = site.setting(&["account.test"]);
         let home = Home::new(&format!("    session_timeout: 1800\n{hosts}{hitl}"));
         home.set_password();
@@ -52,13 +52,13 @@ impl ApprovalFixture {
         format!("http://{}/console", self.server.address())
     }
 
-    /// Begins a click that is asked about, on what a person reads on the button; the number of the call.
+    /// Starts a click that needs approval, on the button with this text. Returns the number of the call.
     pub fn click(&mut self, text: &str) -> u64 {
         let arguments = json!({"session_id": self.session, "visible_text": text});
         self.mcp.begin("tools/call", json!({"name": "browser_click", "arguments": arguments}))
     }
 
-    /// What the waiting call came to: the address that the page is at, or the code of the error.
+    /// The result of the waiting call: the page's address, or the code of the error.
     pub fn outcome(&mut self, call: u64) -> Result<String, String> {
         let result = self.result_of(call);
         let fields = &result["structuredContent"];
@@ -69,7 +69,7 @@ impl ApprovalFixture {
         Ok(fields["url"].as_str().unwrap_or_else(|| panic!("{result}")).to_owned())
     }
 
-    /// The whole error that the waiting call came to.
+    /// The error of the waiting call.
     pub fn error_of(&mut self, call: u64) -> Value {
         super::known(self.result_of(call)["structuredContent"]["error"].clone())
     }
@@ -83,12 +83,12 @@ impl ApprovalFixture {
         }
     }
 
-    /// Back to where it can be asked again.
+    /// Returns to the page, where the same can be asked again.
     pub fn again(&mut self) {
         self.mcp.goto(&self.session, "http://account.test/");
     }
 
-    /// The question that waits, as the command line lists it.
+    /// The waiting approval request, as the command line lists it.
     pub fn waiting(&self) -> Value {
         machine::until("a question waits", PATIENCE, || {
             let (code, listed) = self.home.as_operator(&["approvals"]);

@@ -1,4 +1,4 @@
-//! Chromium's headless shell as it is, with its sandbox on and nothing around it but another user.
+//! Chromium's headless shell without a jail, with its own sandbox, as an unprivileged user.
 
 use super::machine;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
 const PROGRAM: &str = "/usr/lib/chromium/chromium-headless-shell";
-/// Whom it runs as when the tests run as root, as whom its sandbox does not work.
+/// The user it runs as if the tests run as root, because its sandbox does not work as root.
 const NOBODY: &str = "65534";
 
 pub struct Chromium {
@@ -18,7 +18,7 @@ pub struct Chromium {
 }
 
 impl Chromium {
-    /// Returns when it says that it listens.
+    /// Starts it and waits until it listens.
     pub fn start(flags: impl IntoIterator<Item = String>) -> Chromium {
         let profile = tempfile::Builder::new()
             .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o777))
@@ -44,7 +44,7 @@ impl Chromium {
         let address = said
             .find_map(|line| line.unwrap().strip_prefix("DevTools listening on ").map(str::to_owned))
             .expect("Chromium says where it listens");
-        // Whatever else it says must not fill the pipe.
+        // Drains its output, so that the pipe never fills.
         std::thread::spawn(move || said.for_each(drop));
         Chromium { child, address, _profile: profile }
     }

@@ -46,7 +46,7 @@ impl Admin {
         admin
     }
 
-    /// What the database says, past the site.
+    /// Queries the database directly.
     pub fn ask(&self, question: &str) -> String {
         let program = format!(
             "import django; django.setup()\nfrom library.models import Author, Book\nprint({question}, end='')"
@@ -58,7 +58,7 @@ impl Admin {
 }
 
 impl Admin {
-    /// The session cookie of the one who keeps the books, signed in by the site itself.
+    /// The session cookie of the admin user, signed in by the site itself.
     pub fn cookie(&self) -> String {
         self.cookies().0
     }
@@ -73,7 +73,7 @@ impl Admin {
         (session, csrf)
     }
 
-    /// One request past the browser; the whole answer.
+    /// Sends one request without a browser; returns the whole response.
     pub fn request(&self, request: &str) -> String {
         let mut stream = TcpStream::connect(self.address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();

@@ -2,6 +2,7 @@
 
 use super::sealed_app::{BEARER, CSRF, PASSWORD, SESSION};
 use super::tls_site::TlsSite;
+use super::websocket::{ServerSocket, upgrade};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Request, State};
@@ -12,13 +13,9 @@ use axum::routing::{get, post};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use futures_util::{SinkExt, StreamExt};
-use hyper_util::rt::TokioIo;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::Role;
 
 use super::echo_ways::{WAYS, page};
 
@@ -142,31 +139,11 @@ async fn part(State(site): State<EchoSite>, Path(name): Path<String>, request: R
 }
 
 fn socket(request: Request, values: String) -> Response {
-    upgraded(request, |mut socket: Socket| async move {
+    upgrade(request, |mut socket: ServerSocket| async move {
         // A page that has gone does not need them.
         drop(socket.send(values.clone().into()).await);
         drop(socket.send(values.into_bytes().into()).await);
     })
-}
-
-type Socket = WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>;
-
-fn upgraded<F: Future<Output = ()> + Send>(
-    request: Request,
-    serve: impl FnOnce(Socket) -> F + Send + 'static,
-) -> Response {
-    let key = request.headers().get("sec-websocket-key").unwrap().to_str().unwrap().to_owned();
-    tokio::spawn(async move {
-        let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        serve(WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await).await;
-    });
-    Response::builder()
-        .status(StatusCode::SWITCHING_PROTOCOLS)
-        .header("connection", "Upgrade")
-        .header("upgrade", "websocket")
-        .header("sec-websocket-accept", derive_accept_key(key.as_bytes()))
-        .body(Body::empty())
-        .unwrap()
 }
 
 fn utf16_page(kind: &'static str, html: &str, encode: fn(u16) -> [u8; 2]) -> Response {
@@ -288,7 +265,7 @@ async fn comments(State(site): State<EchoSite>) -> Html<String> {
 
 /// Says what it hears.
 async fn echo_socket(request: Request) -> Response {
-    upgraded(request, |mut socket: Socket| async move {
+    upgrade(request, |mut socket: ServerSocket| async move {
         while let Some(Ok(message)) = socket.next().await {
             if !message.is_text() || socket.send(message).await.is_err() {
                 return;

@@ -98,6 +98,8 @@ pub fn grant(home: &Home, access: &str, hosts: &[&str]) -> String {
 pub struct EffectAgent {
     pub mcp: Mcp,
     pub session: String,
+    /// The reply to the opening.
+    pub opened: Value,
     /// Of addresses that are only a path.
     origin: String,
 }
@@ -110,7 +112,7 @@ impl EffectAgent {
     pub fn with_grant(mut mcp: Mcp, grant: &str) -> EffectAgent {
         let opened = mcp.ok("browser_open_session", json!({"credential_mode": "operator", "grant": grant}));
         let session = opened["session_id"].as_str().unwrap().to_owned();
-        EffectAgent { mcp, session, origin: ORIGIN.to_owned() }
+        EffectAgent { mcp, session, opened, origin: ORIGIN.to_owned() }
     }
 
     /// One call, with its error as it is.
@@ -168,6 +170,9 @@ fn is_open_question(error: &Value) -> bool {
     code == "question_open" || code.starts_with("approval_pending:")
 }
 
+/// How often the operator looks. A look is a query of the database.
+const LOOK_INTERVAL: Duration = Duration::from_millis(40);
+
 /// Gives the same answer to every question, and keeps what was asked.
 pub struct AnsweringOperator {
     is_approving: bool,
@@ -191,7 +196,7 @@ impl AnsweringOperator {
                     // The page may have withdrawn it meanwhile.
                     drop(operator.says(&id, verdict.clone()));
                 }
-                std::thread::sleep(Duration::from_millis(15));
+                std::thread::sleep(LOOK_INTERVAL);
             }
         });
         AnsweringOperator { is_approving, asked, stop, thread: Some(thread) }

@@ -3,6 +3,7 @@
 use super::effect_agent::{AnsweringOperator, EffectAgent, EffectFixture};
 use super::effect_cases::Case;
 use super::effect_site::{EffectSite, Received};
+use super::machine::pause;
 use engine::approvals::Verdict;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -102,7 +103,7 @@ impl EffectRun {
             } else if begun.elapsed() > MOMENT {
                 return Outcome::Silent;
             }
-            std::thread::sleep(Duration::from_millis(10));
+            pause(begun);
         }
     }
 
@@ -111,7 +112,7 @@ impl EffectRun {
     }
 
     pub fn has_arrived(&self, case: &Case) -> bool {
-        self.fixture.site.received().iter().any(|one| case.arrival.is(one))
+        self.fixture.site.has_received(0, |one| case.arrival.is(one))
     }
 }
 

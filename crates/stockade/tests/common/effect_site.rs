@@ -3,18 +3,15 @@
 
 use super::plain_site::PlainSite;
 use super::tls_site::TlsSite;
+use super::websocket::{ServerSocket, upgrade};
 use axum::Router;
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Bytes, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures_util::StreamExt;
-use hyper_util::rt::TokioIo;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::Role;
 
 /// The largest body that is recorded.
 const MAX_BODY: usize = 4 << 20;
@@ -88,6 +85,11 @@ impl EffectSite {
         self.received.lock().unwrap().clone()
     }
 
+    /// Whether a request or message arrived that fits, without those that came first.
+    pub fn has_received(&self, skip: usize, fits: impl Fn(&Received) -> bool) -> bool {
+        self.received.lock().unwrap().iter().skip(skip).any(fits)
+    }
+
     pub fn forget(&self) {
         self.received.lock().unwrap().clear();
     }
@@ -153,24 +155,14 @@ async fn answer(State(site): State<EffectSite>, request: Request) -> Response {
     }
 }
 
-/// Records each message; says nothing.
+/// Records each message and sends none.
 fn socket(site: EffectSite, about: Received, request: Request) -> Response {
-    let key = header(request.headers(), "sec-websocket-key");
-    tokio::spawn(async move {
-        let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+    upgrade(request, |mut socket: ServerSocket| async move {
         while let Some(Ok(message)) = socket.next().await {
             if message.is_text() || message.is_binary() {
                 let body: Bytes = message.into_data();
                 site.note(Received { method: "MESSAGE".to_owned(), body: body.to_vec(), ..about.clone() });
             }
         }
-    });
-    Response::builder()
-        .status(StatusCode::SWITCHING_PROTOCOLS)
-        .header("connection", "Upgrade")
-        .header("upgrade", "websocket")
-        .header("sec-websocket-accept", derive_accept_key(key.as_bytes()))
-        .body(Body::empty())
-        .unwrap()
+    })
 }

@@ -1,15 +1,15 @@
-//! A plain HTTP client: one request a connection, the whole answer.
+//! A plain HTTP client: one request per connection; returns the whole response.
 
 use serde_json::Value;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-/// Sends one request with a JSON body and leaves the answer to come.
+/// Sends one request with a JSON body and does not read the response.
 pub fn send(address: &str, key: &str, path: &str, body: &str) -> TcpStream {
     send_with(address, key, path, "", body)
 }
 
-/// The same with headers of its own, each with its line's end.
+/// The same with further headers, each ending with CRLF.
 pub fn send_with(address: &str, key: &str, path: &str, headers: &str, body: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     write!(
@@ -22,7 +22,7 @@ pub fn send_with(address: &str, key: &str, path: &str, headers: &str, body: &str
     stream
 }
 
-/// The status and the JSON of the answer.
+/// The status and the JSON of the response.
 pub fn post(address: &str, key: &str, path: &str, body: &str) -> (u16, Value) {
     answer(send(address, key, path, body))
 }
@@ -32,7 +32,7 @@ pub fn answer(mut stream: TcpStream) -> (u16, Value) {
     stream.read_to_string(&mut text).unwrap();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{text}"));
     let status = head.split_whitespace().nth(1).unwrap().parse().unwrap();
-    // Chunks have lines with their lengths between them; the JSON is the line, or the event, that is one.
+    // Chunked bodies and event streams have other lines around the JSON, which is on one line.
     let mut lines = body.lines().map(|line| line.strip_prefix("data: ").unwrap_or(line));
     let json = lines.find(|line| line.starts_with(['{', '['])).unwrap_or("null");
     let json: Value = serde_json::from_str(json).unwrap_or_else(|_| panic!("{text}"));

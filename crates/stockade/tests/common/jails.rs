@@ -1,4 +1,4 @@
-//! What the jails of one control plane are made of, to see that nothing of them is left.
+//! The processes, cgroups and folders of a control plane's jails, to check that none is left.
 
 use super::machine::{PATIENCE, cgroups, family, mounts, processes, until};
 use super::{Home, Mcp};
@@ -12,7 +12,7 @@ pub struct Jails {
 }
 
 impl Jails {
-    /// Of a control plane that runs, with at least one session on a page.
+    /// Collects them from a running control plane with at least one session on a page.
     pub fn of(home: &Home, mcp: &Mcp) -> Jails {
         let control_plane = mcp.child.id();
         let pids: Vec<u32> = family(control_plane).into_iter().map(|process| process.pid).collect();
@@ -29,7 +29,7 @@ impl Jails {
         Jails { control_plane, pids, instance, folder }
     }
 
-    /// What is still there, in words. The control plane itself is its parent's to wait for.
+    /// Describes what still exists. The control plane itself is its parent's to wait for.
     pub fn leftovers(&self) -> Vec<String> {
         let ours = |pid: u32| pid != self.control_plane && self.pids.contains(&pid);
         let alive = processes().into_iter().filter(|process| ours(process.pid));

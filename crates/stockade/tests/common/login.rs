@@ -1,4 +1,4 @@
-//! Operators in tests: a password, a log-in, and plain requests with any headers.
+//! Operators in tests: passwords, log-ins, and plain requests with any headers.
 
 use super::{Home, Server, known};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 pub const PASSWORD: &str = "correct horse battery";
 
-/// The whole answer to one request, as text.
+/// Sends one request; returns the whole response as text.
 pub fn request(server: &Server, method: &str, path: &str, headers: &str, body: &str) -> String {
     request_with(server, &server.address(), method, path, headers, body)
 }
@@ -34,7 +34,7 @@ pub fn request_with(
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// The status, and the code of a fault if the answer is one.
+/// The status, and the code of a fault if the response has one.
 pub fn status_and_code(answer: &str) -> (u16, String) {
     let status = answer.split_whitespace().nth(1).unwrap_or_else(|| panic!("{answer}")).parse().unwrap();
     let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
@@ -50,7 +50,7 @@ pub fn status_and_code(answer: &str) -> (u16, String) {
     (status, code)
 }
 
-/// The name and value of the cookie that an answer sets.
+/// The name and value of the cookie that a response sets.
 pub fn cookie_of(answer: &str) -> String {
     let line = answer.lines().find_map(|line| line.strip_prefix("set-cookie: "));
     line.unwrap_or_else(|| panic!("no cookie: {answer}")).split(';').next().unwrap().to_owned()
@@ -67,9 +67,9 @@ impl Home {
         assert_eq!(code, 0, "{reply}");
     }
 
-    /// Runs a command with lines on its standard input and no terminal; its exit code and its JSON.
+    /// Runs a command with lines on its standard input and without a terminal; returns its exit code and JSON.
     pub fn with_input(&self, arguments: &[&str], lines: &str) -> (i32, Value) {
-        // A session of its own has no terminal to ask at.
+        // In a session of its own there is no controlling terminal.
         let inner = self.command(arguments);
         let mut child = std::process::Command::new("setsid")
             .arg("--wait")
@@ -81,13 +81,13 @@ impl Home {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        // A command that refuses before it reads has hung up.
+        // A command that is refused before it reads has closed the pipe.
         drop(child.stdin.take().unwrap().write_all(lines.as_bytes()));
         let done = child.wait_with_output().unwrap();
         (done.status.code().unwrap(), crate::common::parse_reply(&done))
     }
 
-    /// The same as the operator whom [`Home::set_password`] made.
+    /// The same with the password of the operator that [`Home::set_password`] made.
     pub fn as_operator(&self, arguments: &[&str]) -> (i32, Value) {
         let mut all = arguments.to_vec();
         all.push("--password-stdin");
@@ -98,14 +98,14 @@ impl Home {
         (code, reply)
     }
 
-    /// Logs in as a browser does; the cookie.
+    /// Logs in as a browser does; returns the cookie.
     pub fn log_in(&self, server: &Server) -> String {
         let origin = format!("origin: http://{}\r\n", server.address());
         let body = form(&[("operator", "operator"), ("password", PASSWORD)]);
         cookie_of(&request(server, "POST", "/operator/login", &origin, &body))
     }
 
-    /// What the console's forms carry for this log-in.
+    /// The value that the console's forms contain for this log-in.
     pub fn form_of(&self, server: &Server, cookie: &str) -> String {
         let page = request(server, "GET", "/console", &format!("cookie: {cookie}\r\n"), "");
         let (_, rest) = page.split_once("name=\"form\" value=\"").unwrap_or_else(|| panic!("{page}"));

@@ -1,4 +1,4 @@
-//! Looking at the machine from outside: processes, cgroups, mounts and folders of jails.
+//! Inspects the machine from outside the jails: processes, cgroups, mounts and folders.
 
 use rustix::io::Errno;
 use std::io;
@@ -10,7 +10,7 @@ pub fn uid() -> u32 {
     rustix::process::getuid().as_raw()
 }
 
-/// A folder that the users of jails can pass through.
+/// A folder that the users of jails can traverse.
 pub fn runtime_root() -> PathBuf {
     if uid() == 0 {
         PathBuf::from("/run/stockade-test")
@@ -24,17 +24,17 @@ pub fn signal(pid: u32, name: &str) {
     assert!(done.success(), "kill -{name} {pid}");
 }
 
-/// The same for one of those that were listed, which may have ended since.
+/// The same for a listed process, which may have ended since.
 pub fn signal_if_there(pid: u32, name: &str) {
     let done = Command::new("kill").args([format!("-{name}"), pid.to_string()]).output().unwrap();
     let gone = !Path::new(&format!("/proc/{pid}")).exists();
     assert!(done.status.success() || gone, "kill -{name} {pid}: {done:?}");
 }
 
-/// The bound of a wait. What is not there by then never comes, however slow and busy the machine.
+/// The time limit of every wait, generous enough for a slow and busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for a condition, and fails with its name when it does not come about.
+/// Waits for a condition. Fails with its name at the time limit.
 pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
@@ -42,8 +42,14 @@ pub fn until<T>(what: &str, patience: Duration, mut look: impl FnMut() -> Option
             return found;
         }
         assert!(begun.elapsed() < patience, "{what}: not within {patience:?}");
-        std::thread::sleep(Duration::from_millis(10));
+        pause(begun);
     }
+}
+
+/// Sleeps between two looks, longer the longer it takes. A look may cost a query or a call, and other tests need the
+/// processor.
+pub fn pause(begun: Instant) {
+    std::thread::sleep((begun.elapsed() / 8).clamp(Duration::from_millis(5), Duration::from_millis(100)));
 }
 
 /// Whether an accepted TCP connection from this local port is still open at its server's end.
@@ -65,7 +71,7 @@ pub struct Process {
     pub arguments: Vec<String>,
 }
 
-/// Nothing where the process has ended since it was listed; any other failure is one.
+/// `None` if the process has ended since it was listed. Any other failure panics.
 fn unless_gone<T>(read: io::Result<T>) -> Option<T> {
     let gone = |error: &io::Error| {
         error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(Errno::SRCH.raw_os_error())
@@ -100,7 +106,7 @@ pub fn processes() -> Vec<Process> {
         else {
             continue;
         };
-        // A zombie holds nothing but its number, until whoever inherited it looks.
+        // A zombie holds nothing but its number until its parent waits for it.
         if state == "Z" {
             continue;
         }
@@ -111,7 +117,7 @@ pub fn processes() -> Vec<Process> {
     found
 }
 
-/// A process and everything below it.
+/// A process and its descendants.
 pub fn family(root: u32) -> Vec<Process> {
     let all = processes();
     let mut known = vec![root];
@@ -128,11 +134,11 @@ pub fn family(root: u32) -> Vec<Process> {
     }
 }
 
-/// Cuts every connection that a process has accepted from jails on a socket of this name: the one in use, and the
-/// one that a bridge keeps ready. Nothing that can be seen from here tells them apart.
+/// Cuts every connection that a process has accepted from jails on a socket of this name: the one in use, and the one
+/// that a bridge keeps ready. They look the same from here.
 pub fn cut_connections(pid: u32, name: &str) {
     use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
-    // An accepted connection is listed in the network namespace of who dialled it.
+    // An accepted connection is listed in the network namespace of the process that dialled it.
     let tables =
         family(pid).into_iter().map(|it| std::fs::read_to_string(format!("/proc/{}/net/unix", it.pid)));
     let sockets: String = tables.flatten().collect();
@@ -153,7 +159,7 @@ pub fn cut_connections(pid: u32, name: &str) {
         let held = || pidfd_getfd(&process, number, PidfdGetfdFlags::empty()).unwrap();
         connected.contains(&inode).then(held)
     });
-    // All are held before the first is cut: what comes of that may use their numbers for others.
+    // All descriptors are duplicated before the first is cut, because numbers may be reused afterwards.
     let ours: Vec<_> = ours.collect();
     assert!(!ours.is_empty(), "a connection to cut");
     for socket in ours {
@@ -161,7 +167,7 @@ pub fn cut_connections(pid: u32, name: &str) {
     }
 }
 
-/// CPU time that the processes of a cgroup have used, by its name, as the kernel counts it.
+/// CPU time that the processes of a cgroup have used, as the kernel counts it.
 pub fn cpu_seconds(name: &str) -> f64 {
     let folders = cgroups(name);
     let read = |file: &str| folders.iter().find_map(|folder| std::fs::read_to_string(folder.join(file)).ok());
@@ -198,14 +204,14 @@ pub fn mounts(name: &str) -> Vec<String> {
     text.lines().filter(|line| line.contains(name)).map(str::to_owned).collect()
 }
 
-/// The most memory that a process has ever had; one that has ended has none.
+/// The peak memory of a process; 0 for one that has ended.
 pub fn peak_megabytes(pid: u32) -> Option<f64> {
     let text = unless_gone(std::fs::read_to_string(format!("/proc/{pid}/status")))?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap() / 1024.0)
 }
 
-/// A process's share of memory: its own pages, and its part of those it shares.
+/// The proportional set size of a process: its own pages, and its part of shared ones.
 pub fn proportional_megabytes(pid: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap();

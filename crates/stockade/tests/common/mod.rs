@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the real binary in a folder of its own, and a plain MCP client.
+//! Helpers of the end-to-end tests: the real binary with a home of its own, and a plain MCP client.
 #![allow(dead_code, reason = "each test file uses its own part of this")]
 
 pub mod approval_fixture;
@@ -26,6 +26,7 @@ pub mod site;
 pub mod table;
 pub mod terminal;
 pub mod tls_site;
+pub mod websocket;
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -36,7 +37,7 @@ use std::sync::OnceLock;
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_stockade");
 
-/// Where the tests of this checkout keep their templates: a place that the users of jails can reach.
+/// The folder in which the tests of this checkout keep their templates. The users of jails can reach it.
 pub fn templates() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -48,7 +49,7 @@ pub fn templates() -> &'static Path {
     })
 }
 
-/// Builds the template once a test binary, and removes those of earlier builds.
+/// Builds the template once per test binary, and removes those of earlier builds.
 pub fn build_template(folder: &Path, display: &str) -> String {
     let built = Command::new(PROGRAM)
         .args(["template", "build", "--json", "--display", display])
@@ -67,7 +68,7 @@ pub fn build_template(folder: &Path, display: &str) -> String {
     id
 }
 
-/// An operator's settings for agents that work alone, and fail as often as they like.
+/// Settings for agents that work without approvals and may fail any number of times.
 const UNASKED: &str = "    hitl:
       medium: allow
       high: allow
@@ -75,26 +76,26 @@ const UNASKED: &str = "    hitl:
       failures_before_pause: 0
 ";
 
-/// A state folder and a configuration of its own.
+/// A state folder and a configuration.
 pub struct Home {
     pub folder: tempfile::TempDir,
     pub config: PathBuf,
 }
 
 impl Home {
-    /// `settings` is YAML that goes under `security.browser`, each line indented by four. Unless it has a word on it
-    /// itself, nobody is asked for anything: most tests are not about that.
+    /// `settings` is YAML under `security.browser`, each line indented by four. Unless it sets `hitl`, nothing needs
+    /// approval, because most tests are about other things.
     pub fn new(settings: &str) -> Home {
         let unasked = if settings.contains("hitl:") { "" } else { UNASKED };
         Home::asking(&format!("{settings}{unasked}"))
     }
 
-    /// With people to ask, as it is unless an operator says otherwise.
+    /// With the default settings for approvals.
     pub fn asking(settings: &str) -> Home {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("stockade.yaml");
         let body = if settings.trim().is_empty() { "    enabled: true\n" } else { settings };
-        // Most tests deny, and ask for the same again.
+        // Most tests deny an action and ask for the same again.
         let body = match body.contains("denial_stands") {
             true => body.to_owned(),
             false => body.replace("    hitl:\n", "    hitl:\n      denial_stands: 0\n"),
@@ -111,7 +112,7 @@ impl Home {
         machine::runtime_root().join(self.folder.path().file_name().unwrap())
     }
 
-    /// Every whole line of the log, chain by chain: of one that is being written there may be a part.
+    /// Every complete line of the log, chain by chain. The last line may be incomplete while it is written.
     pub fn audit_log(&self) -> String {
         let mut text = String::new();
         for chain in audit::chain_folders(&self.state().join("audit")).unwrap() {
@@ -137,7 +138,7 @@ impl Home {
         command
     }
 
-    /// Runs a command to its end; its exit code and what [`parse_reply`] makes of its JSON.
+    /// Runs a command to its end; returns its exit code and its JSON as [`parse_reply`] reads it.
     pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
         let done = self.command(arguments).arg("--json").output().unwrap();
         let value = parse_reply(&done);
@@ -189,12 +190,12 @@ impl Server {
 
 impl Drop for Home {
     fn drop(&mut self) {
-        // An instance folder that is still there is for the tests about leftovers to find, not for this.
+        // A leftover instance folder is a finding for the tests about leftovers.
         drop(std::fs::remove_dir_all(self.runtime()));
     }
 }
 
-/// The JSON that a command printed: its data, or for a failure its data and the `error` beside it.
+/// Parses the JSON that a command printed: its data; for a failure, its data and the `error`.
 pub fn parse_reply(done: &std::process::Output) -> Value {
     let reply: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|_| panic!("{done:?}"));
     assert_eq!(reply["success"], done.status.success(), "{done:?}");
@@ -246,7 +247,7 @@ impl Server {
         self.banner["key"].as_str().unwrap()
     }
 
-    /// What it says at its end, which has to come by itself.
+    /// Waits for its end, which must come by itself; returns its remaining output.
     pub fn last_words(&mut self) -> Value {
         let words = data_of(read_json(&mut self.output));
         self.child.wait().unwrap();
@@ -268,7 +269,7 @@ impl Drop for Server {
     }
 }
 
-/// An error whose code the docs' table has; no test may see another.
+/// An error whose code is in the docs' table. No test may see another.
 pub fn known(error: Value) -> Value {
     let code = error["code"].as_str().unwrap_or_else(|| panic!("{error}"));
     assert!(table::knows(code), "docs/errors.md lacks {error}");
@@ -280,7 +281,7 @@ pub fn known(error: Value) -> Value {
     error
 }
 
-/// What is between the marks of a fenced block.
+/// The text between the delimiters of a reply.
 pub fn fenced(field: &Value) -> String {
     let text = field.as_str().unwrap_or_else(|| panic!("{field}"));
     let (open, rest) = text.split_once('\n').unwrap_or_else(|| panic!("{text}"));
@@ -289,7 +290,7 @@ pub fn fenced(field: &Value) -> String {
     rest.strip_suffix(&close).unwrap_or_else(|| panic!("{text}")).to_owned()
 }
 
-/// A client on a pipe: one request at a time, in plain JSON-RPC.
+/// An MCP client on a pipe: plain JSON-RPC, one request at a time.
 pub struct Mcp {
     pub child: Child,
     input: Option<ChildStdin>,
@@ -302,7 +303,7 @@ impl Mcp {
         Mcp::start_with(command, json!({}))
     }
 
-    /// With what the client says that it can do.
+    /// Declares these client capabilities.
     pub fn start_with(mut command: Command, capabilities: Value) -> Mcp {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let input = child.stdin.take();
@@ -320,14 +321,14 @@ impl Mcp {
         self.send_line(&message.to_string());
     }
 
-    /// Sends a line that need not be a message.
+    /// Sends a line that may be no valid message.
     pub fn send_line(&mut self, line: &str) {
         let input = self.input.as_mut().unwrap();
         writeln!(input, "{line}").unwrap();
         input.flush().unwrap();
     }
 
-    /// Sends a request and does not wait for its answer.
+    /// Sends a request and does not wait for its response.
     pub fn begin(&mut self, method: &str, params: Value) -> u64 {
         let id = self.next;
         self.next += 1;
@@ -335,7 +336,7 @@ impl Mcp {
         id
     }
 
-    /// Answers a request of the server's.
+    /// Answers a request of the server.
     pub fn reply(&mut self, id: &Value, result: Value) {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
     }
@@ -344,14 +345,14 @@ impl Mcp {
         self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
     }
 
-    /// The next thing the server says.
+    /// The next message of the server.
     pub fn next_message(&mut self) -> Value {
         let mut line = String::new();
         assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server hung up");
         serde_json::from_str(&line).unwrap()
     }
 
-    /// The whole JSON-RPC answer.
+    /// The whole JSON-RPC response.
     pub fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.begin(method, params);
         loop {
@@ -362,7 +363,7 @@ impl Mcp {
         }
     }
 
-    /// What the call of this number came to: its fields, with `error` among them if it failed.
+    /// The result of this call: its fields, with `error` among them if it failed.
     pub fn answer_to(&mut self, id: u64) -> Value {
         loop {
             let message = self.next_message();
@@ -395,7 +396,7 @@ impl Mcp {
         self.call(tool, arguments).unwrap_or_else(|error| panic!("{tool}: {error}"))
     }
 
-    /// The code of the error that a call must give.
+    /// The code of a call that must fail.
     pub fn code(&mut self, tool: &str, arguments: Value) -> String {
         let error = self.call(tool, arguments).expect_err(tool);
         for field in ["message", "hint"] {
@@ -416,7 +417,7 @@ impl Mcp {
         self.ok("browser_navigate", json!({"session_id": session, "url": url}))
     }
 
-    /// Hangs up and waits for the end.
+    /// Closes the pipe and waits for the end of the process.
     pub fn close(mut self) -> std::process::ExitStatus {
         self.input = None;
         self.child.wait().unwrap()

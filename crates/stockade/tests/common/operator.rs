@@ -19,7 +19,7 @@ pub struct Operator {
 }
 
 impl Operator {
-    /// Once a control plane has been started from this home.
+    /// Must be called after a control plane was started from this home.
     pub fn of(home: &Home) -> Operator {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -39,7 +39,7 @@ impl Operator {
         Operator { runtime, storage, approvals }
     }
 
-    /// The next question that waits.
+    /// The next waiting approval request.
     pub fn next(&self) -> Approval {
         let filter = ApprovalFilter { only_waiting: true, scope: None };
         until("somebody is asked", PATIENCE, || {
@@ -52,7 +52,7 @@ impl Operator {
         self.runtime.block_on(self.approvals.list(&filter)).unwrap().len()
     }
 
-    /// Every question that waits.
+    /// All waiting approval requests.
     pub fn all_waiting(&self) -> Vec<Approval> {
         let filter = ApprovalFilter { only_waiting: true, scope: None };
         self.runtime.block_on(self.approvals.list(&filter)).unwrap()
@@ -72,7 +72,7 @@ impl Operator {
         assert_eq!(answered.state, ApprovalState::Approved);
     }
 
-    /// Closes a question the way its deadline does, without the wait. One test waits for a real deadline:
+    /// Expires a request as its deadline does, without the wait. One test waits for a real deadline:
     /// `console::a_question_that_nobody_answers_is_denied_at_its_deadline`.
     pub fn expires(&self, id: &ApprovalId) {
         let closed = self.storage.close_approval(id, ApprovalState::Expired, jiff::Timestamp::now());

@@ -1,4 +1,4 @@
-//! A person's own browser: a real Chromium with its sandbox on, driven by mouse and keys over CDP.
+//! The operator's own browser: a real Chromium with its sandbox on, driven by mouse and keys over CDP.
 
 use super::chromium::Chromium;
 use super::machine::PATIENCE;
@@ -39,7 +39,7 @@ impl OperatorBrowser {
         let attached = person.call("Target.attachToTarget", json!({"targetId": target, "flatten": true}));
         person.session = attached["sessionId"].as_str().unwrap().to_owned();
         person.call("Page.enable", json!({}));
-        // The window is in front already: a press does not bring it there.
+        // The window is already in front, so a click does not have to bring it there.
         person.call("Emulation.setFocusEmulationEnabled", json!({"enabled": true}));
         person
     }
@@ -73,7 +73,7 @@ impl OperatorBrowser {
         })
     }
 
-    /// The window's width and height, and whether the person likes it dark.
+    /// Sets the window's size and the preference for dark colours.
     pub fn window(&mut self, width: u32, height: u32, dark: bool) {
         let mobile = width < 500;
         let scale = if mobile { 2 } else { 1 };
@@ -89,7 +89,7 @@ impl OperatorBrowser {
         self.until("document.readyState === 'complete'");
     }
 
-    /// What an expression comes to in the page.
+    /// Evaluates an expression in the page.
     pub fn eval(&mut self, expression: &str) -> Value {
         let params = json!({"expression": expression, "returnByValue": true, "awaitPromise": true});
         let result = self.call("Runtime.evaluate", params);
@@ -109,18 +109,18 @@ impl OperatorBrowser {
         }
     }
 
-    /// The same, while a page may be on its way to another.
+    /// The same, while the tab may be navigating.
     fn try_eval(&mut self, expression: &str) -> Value {
         let params = json!({"expression": format!("!!({expression})"), "returnByValue": true});
         self.exchange("Runtime.evaluate", params)["result"]["result"]["value"].clone()
     }
 
-    /// Presses the mouse in the middle of the element, as it is on the screen.
+    /// Clicks the centre of an element.
     pub fn press(&mut self, selector: &str) {
         self.press_while(selector, |_| ());
     }
 
-    /// Presses, and releases the mouse after `meanwhile` is done.
+    /// Presses the mouse, runs `meanwhile`, then releases the mouse.
     pub fn press_while(&mut self, selector: &str, meanwhile: impl FnOnce(&mut OperatorBrowser)) {
         let selector = json!(selector);
         self.until(&format!("document.querySelector({selector})"));
@@ -134,22 +134,22 @@ impl OperatorBrowser {
         self.call("Input.dispatchMouseEvent", event("mouseReleased"));
     }
 
-    /// Timers of pages that are loaded from now on run at least this often. The console fetches its list every four
-    /// seconds, and a test that needs that does not have to wait for it.
+    /// Shortens the timers of pages that load from now on. The console fetches its list every four seconds; tests need
+    /// not wait that long.
     pub fn hurry_timers(&mut self) {
         let source =
             "{ const real = setInterval; window.setInterval = (run, ms) => real(run, Math.min(ms, 250)); }";
         self.call("Page.addScriptToEvaluateOnNewDocument", json!({ "source": source }));
     }
 
-    /// Waits until the console has fetched and shown its list twice: the first time may have begun before.
+    /// Waits until the console has fetched and shown its list twice, because the first fetch may have begun earlier.
     pub fn until_refreshed(&mut self) {
         let fetched = "performance.getEntriesByType('resource').filter((it) => it.name.endsWith(live.dataset.from)).length";
         let before = self.eval(fetched).as_u64().unwrap();
         self.until(&format!("{fetched} >= {}", before + 2));
     }
 
-    /// One key with a character.
+    /// Presses a key that has a character.
     pub fn key(&mut self, key: &str) {
         for kind in ["keyDown", "keyUp"] {
             let mut event = json!({"type": kind, "key": key});

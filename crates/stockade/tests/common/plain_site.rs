@@ -1,4 +1,4 @@
-//! A site over plain HTTP. Under a name below `.localhost` its pages are a secure context all the same.
+//! A site over plain HTTP. Its pages are a secure context under names below `.localhost`.
 
 use axum::Router;
 use std::net::SocketAddr;

@@ -1,4 +1,4 @@
-//! A site under several names that writes down every request with what it carried.
+//! A site under several names that records every request with its headers and body.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -24,7 +24,7 @@ impl RecordedRequest {
     }
 }
 
-/// Answers a request with a whole HTTP answer.
+/// Answers a request with a complete HTTP response.
 type Page = dyn Fn(&RecordedRequest) -> String + Send + Sync;
 
 pub struct Recorder {
@@ -81,7 +81,7 @@ fn answer(stream: TcpStream, page: &Page, log: &Mutex<Vec<RecordedRequest>>) {
     drop(stream.write_all(whole.as_bytes()));
 }
 
-/// A page, with whatever else is to stand in the head.
+/// A page, with further lines for its head.
 pub fn html(body: &str, headers: &str) -> String {
     format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/html; charset=utf-8\r\nconnection: close\r\n{headers}content-length: {}\r\n\r\n{body}",

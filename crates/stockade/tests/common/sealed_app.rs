@@ -2,6 +2,7 @@
 //! everything that does.
 
 use super::tls_site::TlsSite;
+use super::websocket::{ServerSocket, upgrade};
 use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{Request, State};
@@ -10,12 +11,8 @@ use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::{any, get};
 use futures_util::{SinkExt, StreamExt, stream};
-use hyper_util::rt::TokioIo;
 use std::sync::{Arc, Mutex};
 use tokio::sync::Notify;
-use tokio_tungstenite::WebSocketStream;
-use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
-use tokio_tungstenite::tungstenite::protocol::Role;
 
 pub const SESSION: &str = "Sid7f3a9c51be20d84e6690aa17";
 pub const CSRF: &str = "Csrf41d8e0b7a2c95f3386de10cc";
@@ -185,11 +182,8 @@ async fn basic(headers: HeaderMap) -> Response {
 
 /// Echoes each message twice, and says whether the handshake was signed in.
 async fn socket(State(app): State<SealedApp>, request: Request) -> Response {
-    let key = header(request.headers(), "sec-websocket-key").to_owned();
     let known = cookie(request.headers(), "sid") == app.session();
-    tokio::spawn(async move {
-        let Ok(upgraded) = hyper::upgrade::on(request).await else { return };
-        let mut socket = WebSocketStream::from_raw_socket(TokioIo::new(upgraded), Role::Server, None).await;
+    upgrade(request, move |mut socket: ServerSocket| async move {
         let hello = if known { format!("signed in with {}", app.session()) } else { "signed out".to_owned() };
         if socket.send(hello.into()).await.is_err() {
             return;
@@ -207,14 +201,7 @@ async fn socket(State(app): State<SealedApp>, request: Request) -> Response {
                 return;
             }
         }
-    });
-    Response::builder()
-        .status(StatusCode::SWITCHING_PROTOCOLS)
-        .header("connection", "Upgrade")
-        .header("upgrade", "websocket")
-        .header("sec-websocket-accept", derive_accept_key(key.as_bytes()))
-        .body(Body::empty())
-        .unwrap()
+    })
 }
 
 /// Three events; each waits until the page has seen the one before.

@@ -1,8 +1,8 @@
-//! Keeps the error codes that the tests of every crate saw come out; `script/codes` holds them against the table.
+//! Records the error codes that tests of every crate have seen; `script/codes` compares them with the table.
 
 use std::path::Path;
 
-/// Notes a code that a command, a call or a crate has failed with: never one of an error that a test made up itself.
+/// Records the code of a real failure; never that of an error value that a test constructed.
 pub fn seen(code: impl ToString) -> String {
     let code = code.to_string();
     if let Some(folder) = std::env::var_os("STOCKADE_CODES_SEEN") {

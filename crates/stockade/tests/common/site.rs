@@ -1,4 +1,4 @@
-//! A small web server for pages that a test makes up, on a port of its own.
+//! A small web server for the pages of a test, on a port of its own.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -11,21 +11,22 @@ pub struct Site {
     signals: Arc<Signals>,
 }
 
-/// How often the test has signalled, for pages that wait for it.
+/// The number of signals that the test has sent, for pages that wait for one.
 #[derive(Default)]
 struct Signals {
     count: Mutex<u64>,
     changed: Condvar,
 }
 
-/// A worker that waits for the next signal. Its requests are not the page's, so that nothing waits for them.
+/// A worker that waits for the next signal. Its requests are not the page's, so they do not delay the page's load.
 const WAIT_SCRIPT: &str = "fetch('/_wait').then(() => postMessage(0))";
 
 type Requests = Arc<Mutex<Vec<String>>>;
 
 impl Site {
-    /// Serves each path's page as HTML, or as what its name says it is, and 404 for anything else, until the test ends.
-    /// A page that begins with `HTTP/` is a whole answer, behind which the connection ends; `HANG` is none at all.
+    /// Serves each path's page as HTML, or with the type of its extension, and 404 for other paths, until the test
+    /// ends. A page that begins with `HTTP/` is a whole response, after which the connection closes; `HANG` never
+    /// answers.
     pub fn serve(pages: &[(&str, &str)]) -> Site {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -44,18 +45,18 @@ impl Site {
         site
     }
 
-    /// What was asked of it so far: the method and the path of each request.
+    /// The method and path of each request so far.
     pub fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 
-    /// Lets pages go on that wait by `new Worker('/_wait.js')`.
+    /// Releases pages that wait with `new Worker('/_wait.js')`.
     pub fn signal(&self) {
         *self.signals.count.lock().unwrap() += 1;
         self.signals.changed.notify_all();
     }
 
-    /// The line of a configuration that lets a browser reach this site as `host`.
+    /// The configuration line that makes this site reachable as `host`.
     pub fn setting(&self, hosts: &[&str]) -> String {
         let lines: String = hosts.iter().map(|host| format!("        {host}: {}\n", self.address)).collect();
         format!("    egress:\n      hosts:\n{lines}")

@@ -11,7 +11,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Commands that a test cannot run, by how they begin, and why.
+/// Commands that a test cannot run, by their beginning, with the reason.
 const NOT_RUN: &[(&str, &str)] = &[
     ("make ", "builds and tests the whole workspace"),
     ("cargo ", "builds the whole workspace"),
@@ -67,7 +67,7 @@ impl DocumentedServer {
         DocumentedServer { home, server, shop, shop_address, not_run: RefCell::default() }
     }
 
-    /// Runs a script as a reader would, with both streams in one; exit code and output.
+    /// Runs a script as a reader would, with both streams combined; returns exit code and output.
     fn run(&self, script: &str) -> (Option<i32>, String) {
         let script = script
             .replace("127.0.0.1:8080", &self.shop_address)
@@ -89,14 +89,14 @@ impl DocumentedServer {
         (done.status.code(), String::from_utf8_lossy(&done.stdout).into_owned())
     }
 
-    /// Whether the test leaves a command out, with a reason in the list.
+    /// Whether the list exempts the command.
     fn is_not_run(&self, command: &str) -> bool {
         let found = NOT_RUN.iter().find(|(start, _)| format!("{command} ").starts_with(start));
         self.not_run.borrow_mut().extend(found.map(|(start, _)| *start));
         found.is_some()
     }
 
-    /// Runs the shell blocks of a page in order; what went wrong.
+    /// Runs the shell blocks of a page in order; returns the failures.
     pub fn run_page(&self, page: &Page) -> Vec<String> {
         let mut faults = Vec::new();
         for block in page.blocks() {
@@ -147,7 +147,7 @@ impl Drop for DocumentedServer {
     }
 }
 
-/// Entries of the list that no page needs.
+/// List entries that no page uses.
 pub fn unused(used: &BTreeSet<&'static str>) -> Vec<&'static str> {
     NOT_RUN.iter().map(|(start, _)| *start).filter(|start| !used.contains(start)).collect()
 }

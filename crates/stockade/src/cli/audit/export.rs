@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The form: JSON lines as they stand in the log, or a table
+    /// The format: JSON lines as in the log, or a table
     #[arg(long, value_enum, default_value_t = Format::Jsonl)]
     format: Format,
     /// The file to write [default: standard output]

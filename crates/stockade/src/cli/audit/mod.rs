@@ -31,11 +31,11 @@ pub struct AuditArgs {
 
 #[derive(Debug, Subcommand)]
 enum AuditCommand {
-    /// Print the last events, and new ones as they come
+    /// Print the last events, and new ones as they arrive
     Tail(tail::TailArgs),
     /// Print one event, or all events of one action
     Show(show::ShowArgs),
-    /// Check that the log, or a bundle, is as it was written
+    /// Verify that the log, or a bundle, is unchanged
     Verify(verify::VerifyArgs),
     /// Write the log as JSON lines or CSV
     Export(export::ExportArgs),

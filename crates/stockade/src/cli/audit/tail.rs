@@ -16,7 +16,7 @@ pub struct TailArgs {
     /// How many of the last events
     #[arg(short = 'n', long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(0..=100_000))]
     lines: u32,
-    /// Go on with new events as they come; in JSON, one document a line
+    /// Continue with new events as they arrive; in JSON, one document per line
     #[arg(short, long)]
     follow: bool,
     #[command(flatten)]

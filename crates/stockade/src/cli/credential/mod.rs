@@ -43,7 +43,7 @@ a vault, of sops files and of the environment can be listed.")]
 pub struct CredentialArgs {
     #[command(subcommand)]
     command: CredentialCommand,
-    /// Whose credentials
+    /// The tenant that the credentials belong to
     #[arg(long, global = true, default_value = DEFAULT_TENANT, value_parser = Tenant::parse)]
     tenant: Tenant,
 }
@@ -56,7 +56,7 @@ enum CredentialCommand {
     List,
     /// Show one credential; never its values
     Show {
-        /// What it is called, as `list` shows it
+        /// Its id, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
@@ -70,7 +70,7 @@ enum CredentialChange {
         /// The host it is for
         #[arg(long, value_parser = Host::parse)]
         domain: Option<Host>,
-        /// What to call it [default: its domain]
+        /// Its id [default: its domain]
         #[arg(long, value_parser = CredentialId::parse)]
         id: Option<CredentialId>,
         #[command(flatten)]
@@ -78,18 +78,18 @@ enum CredentialChange {
     },
     /// Store what another program exported: a storage state, a cookies.txt or an extension's JSON, from standard input
     Import {
-        /// The host to take out of it
+        /// The host whose login is imported
         #[arg(long, value_parser = Host::parse)]
         domain: Host,
-        /// What to call it [default: its domain]
+        /// Its id [default: its domain]
         #[arg(long, value_parser = CredentialId::parse)]
         id: Option<CredentialId>,
         #[command(flatten)]
         login_test: LoginTestArgs,
     },
-    /// Put cookies that the site rotated into the credential; needs an operator's password
+    /// Merge rotated cookies into the credential; needs an operator's password
     Accept {
-        /// What it is called, as `list` shows it
+        /// Its id, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
@@ -100,7 +100,7 @@ enum CredentialChange {
     #[command(override_usage = "stockade credential allow <ID> <--body|--url|--websocket> <PATH>
        stockade credential allow <ID> --header <NAME>")]
     Allow {
-        /// What it is called, as `list` shows it
+        /// Its id, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
@@ -108,9 +108,9 @@ enum CredentialChange {
         #[command(flatten)]
         operator: AuthorizedBy,
     },
-    /// Try the login: open a session, look at one page, say whether the site knows its owner
+    /// Test the login: open a session, load one page, report whether it is signed in
     Test {
-        /// What it is called, as `list` shows it
+        /// Its id, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
@@ -118,25 +118,25 @@ enum CredentialChange {
     },
     /// Print the current one-time code, to log in yourself; needs an operator's password
     Code {
-        /// What it is called, as `list` shows it
+        /// Its id, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
         #[command(flatten)]
         operator: AuthorizedBy,
     },
-    /// Throw away cookies that the site rotated
+    /// Discard rotated cookies
     Reject {
-        /// What it is called, as `list` shows it
+        /// Its id, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
     /// Remove a credential
     Remove {
-        /// What it is called, as `list` shows it
+        /// Its id, as `list` shows it
         #[arg(value_parser = CredentialId::parse)]
         id: CredentialId,
     },
-    /// Make a new master key and encrypt all data keys with it; sessions go on
+    /// Make a new master key and encrypt all data keys with it; sessions continue
     RotateKey,
 }
 

@@ -16,13 +16,13 @@ use std::path::Path;
 #[derive(Debug, Default, Deserialize, Args)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct PolicyCase {
-    /// What is asked: navigate, click, type, press_key, select, check, ...
+    /// The action: navigate, click, type, press_key, select, check, ...
     #[arg(long, required_unless_present = "file")]
     action: Option<String>,
     /// The address of the page
     #[arg(long, default_value = "")]
     pub page: String,
-    /// Where a navigation goes
+    /// The target of a navigation
     #[arg(long)]
     url: Option<String>,
     /// Text that is typed
@@ -37,7 +37,7 @@ pub(super) struct PolicyCase {
     /// Uncheck instead of check
     #[arg(long)]
     uncheck: bool,
-    /// Say no to the dialog instead of yes
+    /// Dismiss the dialog instead of accepting it
     #[arg(long)]
     dismiss: bool,
     /// Press Enter after typing
@@ -72,13 +72,13 @@ struct CaseElement {
     /// The element's name
     #[arg(long)]
     name: Option<String>,
-    /// What a person reads on it, if that is not its name
+    /// Its visible text, if it differs from the name
     #[arg(id = "seen", long = "seen")]
     text: Option<String>,
     /// Its tag
     #[arg(long)]
     tag: Option<String>,
-    /// Where its frame is from, if not from the page
+    /// The origin of its frame, if it differs from the page
     #[arg(long)]
     origin: Option<String>,
     /// The type of an input
@@ -103,13 +103,13 @@ struct CaseForm {
     /// How its form is sent: get or post
     #[arg(id = "form-method", long = "form-method")]
     method: Option<String>,
-    /// Where its form goes
+    /// The address that its form is sent to
     #[arg(id = "form-action", long = "form-action")]
     action: Option<String>,
     /// Its form takes a card
     #[arg(id = "form-payment", long = "form-payment")]
     payment: bool,
-    /// What the button says that sends its form when Enter is pressed in it
+    /// The label of the button that Enter activates in its form
     #[arg(id = "form-button", long = "form-button")]
     button: Option<String>,
 }

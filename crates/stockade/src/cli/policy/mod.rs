@@ -40,7 +40,7 @@ enum PolicyCommand {
 
 #[derive(Debug, Args)]
 struct ExplainArgs {
-    /// Cases to explain, in place of the flags
+    /// A file of cases to explain, instead of flags
     #[arg(long, value_name = "FILE", conflicts_with = "action")]
     file: Option<PathBuf>,
     #[command(flatten)]
@@ -139,9 +139,9 @@ fn render_assessment(case: &PolicyCase, assessed: &Assessment) -> String {
     let done = match assessed.decision {
         DecisionKind::Allow => "it is allowed",
         DecisionKind::Ask if assessed.risk == policy::Risk::Critical => {
-            "a person is asked, and told that it cannot be undone"
+            "an operator is asked, with a warning that it cannot be undone"
         }
-        DecisionKind::Ask => "a person is asked",
+        DecisionKind::Ask => "an operator is asked",
         DecisionKind::Deny => "it is refused",
     };
     let mut text = format!("{BOLD}{}{BOLD:#}\n", harmless(&case.title()));
