@@ -8,8 +8,8 @@ FUZZ_SECONDS ?= 600
 PARTS ?=
 CARGO ?= cargo
 export CARGO_TERM_COLOR ?= auto
-# Tests mostly wait for a browser, so more at once than there are cores; with many more each waits for the others.
-export RUST_TEST_THREADS ?= $(shell expr 1 + 2 \* $$(nproc))
+# Tests mostly wait for a browser, so several at once for each core; with many more each waits for the others.
+export RUST_TEST_THREADS ?= $(shell expr 2 + 3 \* $$(nproc))
 
 .PHONY: run test test-programs bench transcript fuzz audit build lint lint-js check setup setup-bench setup-test clean help
 
