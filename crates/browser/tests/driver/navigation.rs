@@ -1,6 +1,6 @@
 //! Navigation: load states, final addresses, refusals.
 
-use crate::support::{Driver, click, navigate, role};
+use crate::support::{CUT, Driver, click, navigate, role};
 use browser::{Incident, Outcome};
 use policy::{Action, LoadState};
 
@@ -36,13 +36,14 @@ async fn domcontentloaded_does_not_wait_for_an_image_that_never_loads() {
 /// A body that is shorter than its `Content-Length`, and a page that stops itself, never get a load event.
 #[tokio::test]
 async fn a_page_that_stops_loading_is_given_as_far_as_it_came() {
-    let short = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n\
-                 <title>Cut</title><h1>Hello</h1><p>so far";
-    let chunked = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\
-                   Connection: close\r\n\r\n14\r\n<h1>Hello</h1>so far\r\n50\r\n<p>";
+    let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n";
+    let body = "<title>Cut</title><h1>Hello</h1><p>so far<script>new Image().src = '/parsed'</script>";
+    let short = format!("{CUT}{head}Content-Length: 100000\r\n\r\n{body}");
+    let chunked =
+        format!("{CUT}{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{body}\r\n50\r\n<p>", body.len());
     let pages = [
-        ("shop.test/short", short),
-        ("shop.test/chunked", chunked),
+        ("shop.test/short", short.as_str()),
+        ("shop.test/chunked", chunked.as_str()),
         ("shop.test/stops", "<h1>Hello</h1>so far<img src=/never><script>window.stop()</script>"),
         ("shop.test/never", "HANG"),
         ("shop.test/", "<h1>whole</h1>"),

@@ -532,6 +532,8 @@ async fn serve(pages: &[(&str, &str)], requests: Requests) -> u16 {
 
 /// Stands before a raw response whose connection stays open.
 pub const ENDLESS: &str = "ENDLESS ";
+/// Stands before a raw response that breaks off once its page has asked for `/parsed`.
+pub const CUT: &str = "CUT ";
 
 async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests: &Requests) -> Option<()> {
     let mut request = vec![0; 16 * 1024];
@@ -562,6 +564,17 @@ async fn answer(mut stream: TcpStream, pages: &HashMap<String, String>, requests
             stream.write_all(&page.as_bytes()[ENDLESS.len()..]).await.ok()?;
             tokio::time::sleep(Duration::from_secs(600)).await;
             return None;
+        }
+        // Chromium drops what it has received and not parsed when a response breaks off.
+        Some(page) if page.starts_with(CUT) => {
+            let parsed = format!("{host}/parsed");
+            let count = || requests.lock().unwrap().iter().filter(|request| request.at == parsed).count();
+            let before = count();
+            stream.write_all(&page.as_bytes()[CUT.len()..]).await.ok()?;
+            while count() == before {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            return stream.shutdown().await.ok();
         }
         Some(page) if page.starts_with("HTTP/") => page.clone(),
         Some(page) => format!(
