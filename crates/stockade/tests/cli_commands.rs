@@ -229,7 +229,7 @@ fn what_config_show_prints_is_a_file_with_the_same_settings() {
     ];
     let text = user.ok(&[&["config", "show"], &set[..]].concat());
     user.write("copy.yaml", &text);
-    assert!(user.ok(&["config", "check", "copy.yaml"]).contains("is fine"));
+    assert!(user.ok(&["config", "check", "copy.yaml"]).contains("copy.yaml is valid."));
     let values = |shown: &Value| -> Vec<(Value, Value)> {
         let all = shown["settings"].as_array().unwrap();
         all.iter().map(|entry| (entry["key"].clone(), entry["value"].clone())).collect()
@@ -257,6 +257,9 @@ fn a_bad_configuration_is_refused_with_its_line_and_a_next_step() {
     let problems = parse_reply(&check)["problems"].clone();
     let found: Vec<_> = problems.as_array().unwrap().iter().map(|p| (&p["code"], &p["line"])).collect();
     assert_eq!(found, [(&"config_unknown_key".into(), &3.into()), (&"config_value".into(), &4.into())]);
+
+    assert_eq!(user.fails(&["config", "check", "--set", "sesion_timeout=60"], 2), "config_unknown_key");
+    assert!(user.ok(&["config", "check", "--set", "session_timeout=60"]).contains("defaults are in force"));
 }
 
 const CASES: &str = r#"

@@ -2,7 +2,7 @@
 
 use crate::cli::output::{BAD, BOLD, DIM, GOOD};
 use crate::cli::{Context, Reply};
-use crate::config::{self, ConfigPaths, LoadedConfig, Setting, ValueOrigin};
+use crate::config::{ConfigPaths, LoadedConfig, Setting, ValueOrigin};
 use clap::{Args, Subcommand};
 use engine::error::Fault;
 use serde_json::{Value, json};
@@ -94,11 +94,14 @@ fn check(context: &Context, file: Option<PathBuf>) -> Result<Reply, Fault> {
         Some(file) => ConfigPaths { flag: Some(file), ..ConfigPaths::default() },
         None => context.config_paths(),
     };
-    let name = paths.file().map_or_else(|| "the defaults".to_owned(), |file| file.display().to_string());
-    let errors = match config::load(&paths, &[]) {
+    let verdict = paths.file().map_or_else(
+        || "No configuration file; the defaults are in force.".to_owned(),
+        |file| format!("{} is valid.", file.display()),
+    );
+    let errors = match context.check_config(&paths, Vec::new()) {
         Ok(loaded) => {
             let notices: String = loaded.notices().iter().map(|notice| format!("{notice}\n")).collect();
-            let human = format!("{notices}{GOOD}{name} is fine.{GOOD:#}\n");
+            let human = format!("{notices}{GOOD}{verdict}{GOOD:#}\n");
             return Ok(Reply::new(human, json!({ "problems": [], "notices": loaded.notices() })));
         }
         Err(errors) => errors,

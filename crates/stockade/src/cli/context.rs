@@ -121,17 +121,27 @@ impl Context {
     }
 
     fn load_from(&self, paths: &ConfigPaths, flags: Vec<Override>) -> Result<LoadedConfig, Fault> {
-        let note = |error: &ConfigErrors| {
-            self.flags_are_wrong.fetch_or(error.first.is_of_flag(), Ordering::Relaxed);
-        };
-        let set = self.global.set.iter().map(|(key, value)| Override::new("--set", key, value));
-        let set = set.collect::<Result<Vec<_>, _>>().map_err(ConfigErrors::from).inspect_err(note)?;
-        let overrides: Vec<Override> = set.into_iter().chain(flags).collect();
-        let loaded = config::load(paths, &overrides).inspect_err(note)?;
+        let loaded = self.check_config(paths, flags)?;
         for notice in loaded.notices() {
             tracing::warn!("{notice}");
         }
         Ok(loaded)
+    }
+
+    /// The settings that these files, `--set` and `flags` give, or everything that is wrong with them.
+    pub(super) fn check_config(
+        &self,
+        paths: &ConfigPaths,
+        flags: Vec<Override>,
+    ) -> Result<LoadedConfig, ConfigErrors> {
+        let set = self.global.set.iter().map(|(key, value)| Override::new("--set", key, value));
+        let loaded = set.collect::<Result<Vec<_>, _>>().map_err(ConfigErrors::from).and_then(|set| {
+            let overrides: Vec<Override> = set.into_iter().chain(flags).collect();
+            config::load(paths, &overrides)
+        });
+        loaded.inspect_err(|errors| {
+            self.flags_are_wrong.fetch_or(errors.first.is_of_flag(), Ordering::Relaxed);
+        })
     }
 
     pub fn open_state(&self) -> Result<State, Fault> {

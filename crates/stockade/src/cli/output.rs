@@ -5,7 +5,7 @@
 //! end and found something wrong. The HTTP API answers in the same form.
 
 use crate::cli::hints;
-use crate::cli::{Context, FAILURE};
+use crate::cli::{Context, FAILURE, USAGE};
 use anstyle::{AnsiColor, Style};
 use engine::error::{Fault, quote_page_text};
 use error_code::ErrorCode;
@@ -53,6 +53,7 @@ pub(super) fn print_reply(context: &Context, reply: &Reply) -> ExitCode {
         Ok(()) => match (reply.exit_code, &reply.problem) {
             (Some(code), _) => ExitCode::from(code),
             (None, None) => ExitCode::SUCCESS,
+            (None, Some(_)) if context.flags_are_wrong() => ExitCode::from(USAGE),
             (None, Some(_)) => ExitCode::from(FAILURE),
         },
         Err(error) => report_lost_output(&error),
