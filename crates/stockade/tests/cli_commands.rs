@@ -258,7 +258,9 @@ fn a_bad_configuration_is_refused_with_its_line_and_a_next_step() {
     let found: Vec<_> = problems.as_array().unwrap().iter().map(|p| (&p["code"], &p["line"])).collect();
     assert_eq!(found, [(&"config_unknown_key".into(), &3.into()), (&"config_value".into(), &4.into())]);
 
-    assert_eq!(user.fails(&["config", "check", "--set", "sesion_timeout=60"], 2), "config_unknown_key");
+    let check = user.run(&["config", "check", "--set", "sesion_timeout=60", "--json"]);
+    assert_eq!(check.status.code(), Some(2), "the command line is wrong, not a file");
+    assert_eq!(parse_reply(&check)["problems"][0]["code"], "config_unknown_key");
     assert!(user.ok(&["config", "check", "--set", "session_timeout=60"]).contains("defaults are in force"));
 }
 

@@ -89,8 +89,14 @@ impl Browser {
     /// May run while the script is called for something else. If there were new roots, that call is repeated.
     async fn discover_roots(&self, frames: &[(String, String)], deadline: Deadline) -> RootDiscovery {
         let renderers = self.renderer_frames(frames);
-        let limit = deadline.within(FRAME_WAIT);
-        let found = join_all(renderers.iter().map(|renderer| self.discover_roots_in(renderer, limit))).await;
+        let main = frames.first().map(|(frame, _)| frame.as_str());
+        let found = join_all(renderers.iter().map(|renderer| {
+            // On a busy machine the main frame may take longer; without it there is no reply.
+            let holds_main = main.is_some_and(|main| renderer.frames.contains(&main));
+            let wait = if holds_main { FRAME_WAIT.max(deadline.left() / 2) } else { FRAME_WAIT };
+            self.discover_roots_in(renderer, deadline.within(wait))
+        }))
+        .await;
         found.into_iter().fold(
             RootDiscovery { is_complete: true, found_new: false },
             |all, found| match found {

@@ -243,7 +243,9 @@ impl Page {
     fn truncation_note(&self) -> Option<String> {
         match (self.omitted_nodes, self.complete) {
             (0, true) => None,
-            (0, false) => Some("… the page is too large to be read to its end".to_owned()),
+            (0, false) => {
+                Some("… not all of the page was read: it is very large, or too slow to answer".to_owned())
+            }
             (left, true) => Some(format!("… {left} parts of the page are beyond what a snapshot can hold")),
             (left, false) => {
                 Some(format!("… at least {left} parts of the page are beyond what a snapshot can hold"))
@@ -279,7 +281,7 @@ pub(super) mod tests {
     fn a_note_says_what_no_cursor_can_reach() {
         for (omitted_nodes, complete, expected) in [
             (0, true, None),
-            (0, false, Some("… the page is too large to be read to its end")),
+            (0, false, Some("… not all of the page was read: it is very large, or too slow to answer")),
             (7, true, Some("… 7 parts of the page are beyond what a snapshot can hold")),
             (7, false, Some("… at least 7 parts of the page are beyond what a snapshot can hold")),
         ] {

@@ -21,6 +21,9 @@ use tokio::time::Instant;
 pub(super) const MAX_TITLE: usize = 512;
 /// A tab that has shown so many documents since an action began reloads itself over and over.
 const RELOAD_LOOP_COMMITS: u64 = 3;
+/// Documents that are remembered, to know that an awaited one has loaded and was left; and navigations.
+pub(super) const MAX_LOADERS: usize = 16;
+
 pub(crate) struct Tab {
     pub id: TabId,
     /// The id of the target, and of its main frame.
@@ -48,8 +51,8 @@ pub(crate) struct Tab {
     pub same_document_navigations: u64,
     /// The last navigations that were started: the loader, and `commits` at that time.
     pub started_navigations: VecDeque<(Option<Id>, u64)>,
-    /// Whether the navigation to the newest document had started before the document before it was committed.
-    pub is_uninvited: bool,
+    /// The last documents, newest last.
+    pub documents: VecDeque<CommittedDocument>,
     /// Requests since the present action began that have not finished, and whether the response has begun.
     pub requests: HashMap<Id, bool>,
     /// The dialog that waits for an answer; no script of the page runs meanwhile.
@@ -69,6 +72,16 @@ pub(crate) struct Tab {
     pub status: Option<u16>,
     pub context_group: BrowsingContextGroup,
     pub injected_requests: InjectedRequests,
+}
+
+/// A document that a tab has shown.
+#[derive(Debug)]
+pub(crate) struct CommittedDocument {
+    pub loader: Option<Id>,
+    /// `Tab::commits`, this document included.
+    pub number: u64,
+    /// `Tab::commits` when its navigation started, if that was reported.
+    pub started: Option<u64>,
 }
 
 #[derive(Clone, Debug)]
@@ -133,7 +146,7 @@ impl Tab {
             commits_at_start: 0,
             same_document_navigations: 0,
             started_navigations: VecDeque::new(),
-            is_uninvited: false,
+            documents: VecDeque::new(),
             requests: HashMap::new(),
             dialog: None,
             answered_dialogs: 0,
@@ -187,6 +200,27 @@ impl Tab {
 
     pub fn is_reloading_itself(&self) -> bool {
         self.commits - self.commits_at_start >= RELOAD_LOOP_COMMITS
+    }
+
+    pub fn note_document(&mut self, loader: Option<Id>, started: Option<u64>) {
+        self.commits += 1;
+        if self.documents.len() == MAX_LOADERS {
+            self.documents.pop_front();
+        }
+        self.documents.push_back(CommittedDocument { loader, number: self.commits, started });
+    }
+
+    /// Whether a document whose navigation had started before this one was committed was shown after it. The page that
+    /// was left had requested it.
+    pub fn was_replaced_by_predecessor(&self, loader: &Id) -> bool {
+        let Some(at) = self.documents.iter().rposition(|document| document.loader.as_ref() == Some(loader))
+        else {
+            return self.documents.len() == MAX_LOADERS;
+        };
+        let requested = &self.documents[at];
+        self.documents
+            .range(at + 1..)
+            .any(|later| later.started.is_some_and(|commits| commits < requested.number))
     }
 
     pub fn adopt_frame(

@@ -3,7 +3,7 @@
 use super::{
     Incident, Incidents, PageEventKind, PendingNavigation, Tab,
     frames::FrameWorld,
-    tab::{LoadProgress, MAX_TITLE, OpenDialog},
+    tab::{LoadProgress, MAX_LOADERS, MAX_TITLE, OpenDialog},
 };
 use crate::{
     cdp::{EventKind, Reactions, SessionId, protocol as p},
@@ -12,8 +12,6 @@ use crate::{
 
 /// What is shown of a refused scheme, in bytes.
 const MAX_SCHEME: usize = 32;
-/// Documents that are remembered, to know that an awaited one has loaded and was left.
-const MAX_LOADERS: usize = 16;
 /// Pending requests that are tracked; an action does not wait for more.
 const MAX_REQUESTS: usize = 128;
 /// Dialogs that are answered automatically between two actions. The next one stays open, which stops the page: a loop
@@ -124,8 +122,8 @@ impl Tab {
     ) {
         self.frames.keep_only(&frame.id);
         let started = self.started_navigations.iter().rfind(|(loader, _)| *loader == frame.loader_id);
-        self.is_uninvited = started.is_some_and(|(_, commits)| *commits < self.commits);
-        self.commits += 1;
+        let started = started.map(|(_, commits)| *commits);
+        self.note_document(frame.loader_id.clone(), started);
         // A page without a request comes from a cache, and the method that once requested it is unknown.
         self.posted = self.document_request_is_post.take().unwrap_or(frame.url.starts_with("http"));
         let response = self.document_response.take();
@@ -303,6 +301,12 @@ fn refused_scheme(url: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{cdp::Id, state::documents::DocumentRegistry};
+    use policy::TabId;
+
+    fn id(text: &str) -> Id {
+        serde_json::from_value(text.into()).unwrap()
+    }
 
     #[test]
     fn only_web_pages_may_fill_a_tab() {
@@ -319,6 +323,26 @@ mod tests {
             ("chrome://version", Some("chrome")),
         ] {
             assert_eq!(refused_scheme(url), refused, "{url}");
+        }
+    }
+
+    /// Documents as `(loader, commits when its navigation started)`, in the order in which they were committed.
+    #[test]
+    fn a_document_that_the_page_left_behind_is_told_apart_from_a_redirect() {
+        for (documents, replaced) in [
+            (&[("asked", 0)][..], false),
+            (&[("asked", 0), ("redirect", 1)], false),
+            (&[("before", 0), ("asked", 1)], false),
+            (&[("asked", 0), ("trap", 0)], true),
+            (&[("asked", 0), ("trap", 0), ("trap again", 2)], true),
+            (&[("before", 0), ("asked", 1), ("redirect", 2), ("next", 3)], false),
+            (&[("x", 0); 20], true),
+        ] {
+            let mut tab = Tab::new(TabId(1), id("T"), SessionId::from("page"), &DocumentRegistry::default());
+            for (loader, started) in documents {
+                tab.note_document(Some(id(loader)), Some(*started));
+            }
+            assert_eq!(tab.was_replaced_by_predecessor(&id("asked")), replaced, "{documents:?}");
         }
     }
 }

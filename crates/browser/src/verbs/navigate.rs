@@ -153,12 +153,12 @@ impl Browser {
         self.open(navigate, reply, &OnceLock::new(), deadline).await
     }
 
-    /// Whether the requested document was shown, and then one that neither it nor the driver had requested.
+    /// Whether the requested document was shown, and then one that neither it nor the driver had requested. That one may
+    /// have been replaced by others since.
     fn is_replaced_by_page(&self, accepted: &AcceptedLoader) -> bool {
+        let Some(Some(loader)) = accepted.get() else { return false };
         let state = self.shared.lock();
-        let Some(tab) = &state.tab else { return false };
-        let is_newest = accepted.get().is_none_or(|loader| tab.loaders.back() == loader.as_ref());
-        tab.commits > tab.commits_at_start + 1 && tab.is_uninvited && !is_newest
+        state.tab.as_ref().is_some_and(|tab| tab.was_replaced_by_predecessor(loader))
     }
 
     /// Navigations that were started since the newest document was committed.
