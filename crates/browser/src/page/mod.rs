@@ -8,6 +8,7 @@ mod shadow_roots;
 mod unchanged;
 
 pub(crate) use frame_snapshot::FrameSnapshotRequest;
+pub(crate) use pointer_listeners::SinceList;
 pub(crate) use quiescence::{InputReport, QUIESCENCE_WAIT};
 pub(crate) use script_call::{MAX_SCRIPT_REPLY, ScriptCallError};
 pub(crate) use shadow_roots::RendererFrames;

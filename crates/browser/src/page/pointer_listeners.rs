@@ -10,7 +10,7 @@ use crate::{
     cdp::{Id, SessionId, protocol as p},
     deadline::Deadline,
     script::ScriptFunction,
-    state::{FrameWorld, KnownListeners},
+    state::{FrameWorld, KnownListeners, PageCounts},
 };
 use futures_util::future::join_all;
 use std::{
@@ -37,6 +37,14 @@ const LIST_PAUSE_FACTOR: u32 = 20;
 /// Nodes that are remembered for one document.
 const MAX_KNOWN: usize = 100_000;
 
+/// What may have changed the page since its listeners were last listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SinceList {
+    /// Styles and layout were computed for a reading, a moment ago.
+    OwnReading,
+    Anything,
+}
+
 /// A node with pointer listeners that the script does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListeningNode {
@@ -49,11 +57,17 @@ impl Browser {
     /// Passes elements with new pointer listeners to the script. True if it counts some of them as actionable, so that an
     /// earlier reading lacks refs.
     ///
-    /// If it fails, the page is read without: the reading itself reports a page that is gone or hangs.
-    pub(crate) async fn register_listeners(&self, frames: &[(String, String)], deadline: Deadline) -> bool {
+    /// If it fails, the page is read without: the reading itself reports a page that is gone or hangs. `since` is what may
+    /// have changed since the last list without a new one being made.
+    pub(crate) async fn register_listeners(
+        &self,
+        frames: &[(String, String)],
+        since: SinceList,
+        deadline: Deadline,
+    ) -> bool {
         let registered = join_all(frames.iter().enumerate().map(|(place, (frame, _))| {
             let limit = if place == 0 { deadline } else { deadline.within(FRAME_WAIT) };
-            self.register_listeners_in(frame, limit)
+            self.register_listeners_in(frame, since, limit)
         }))
         .await;
         let mut sessions: Vec<SessionId> = Vec::new();
@@ -83,6 +97,7 @@ impl Browser {
     async fn register_listeners_in(
         &self,
         frame: &str,
+        since: SinceList,
         limit: Deadline,
     ) -> Result<Option<(SessionId, bool)>, ScriptCallError> {
         let Some((session, world)) = self.script_world(frame, limit).await? else { return Ok(None) };
@@ -90,7 +105,13 @@ impl Browser {
             return Ok(None);
         };
         let begun = Instant::now();
-        if self.is_list_paused(frame, begun) || self.has_too_many_listeners(&session, limit).await? {
+        if self.is_list_paused(frame, begun) {
+            return Ok(None);
+        }
+        let counts = self.page_counts(&session, limit).await?;
+        if counts
+            .is_none_or(|counts| counts.listeners > MAX_LISTENERS || self.is_listed(frame, counts, since))
+        {
             return Ok(None);
         }
         let command = p::GetEventListeners { object_id: &document, depth: MAX_DEPTH, pierce: false };
@@ -102,8 +123,10 @@ impl Browser {
         self.pause_list(frame, begun.elapsed());
         let new = self.unknown_nodes(frame, &world, listening_nodes(found.listeners));
         if new.is_empty() {
+            self.set_listed(frame, counts);
             return Ok(None);
         }
+        let all = new.len();
         let (sample, rest) = sample_places(new);
         let acting = self.register_nodes(frame, &session, &world, &sample, limit).await?;
         let useful: HashSet<(i64, i64)> = acting.iter().map(|node| node.place).collect();
@@ -114,6 +137,7 @@ impl Browser {
         needed.append(&mut others);
         needed.truncate(MAX_RESOLVED);
         let more = self.register_nodes(frame, &session, &world, &needed, limit).await?;
+        self.set_listed(frame, counts.filter(|_| sample.len() + needed.len() == all));
         Ok(Some((session, !acting.is_empty() || !more.is_empty())))
     }
 
@@ -163,20 +187,39 @@ impl Browser {
                 document: document.clone(),
                 nodes: HashSet::new(),
                 paused_until: None,
+                listed: None,
             });
         }
         Ok(Some(document))
     }
 
-    async fn has_too_many_listeners(
-        &self,
-        session: &SessionId,
-        limit: Deadline,
-    ) -> Result<bool, ScriptCallError> {
-        let reply = self.connection.call(Some(session), &p::GetMetrics {}, limit.at).await;
-        let Some(reply) = unless_gone(reply, limit)? else { return Ok(true) };
-        let count = reply.metrics.iter().find(|metric| metric.name == "JSEventListeners");
-        Ok(count.is_some_and(|count| count.value > MAX_LISTENERS))
+    /// Whether a list would hold nothing that the last one did not.
+    fn is_listed(&self, frame: &str, now: PageCounts, since: SinceList) -> bool {
+        let state = self.shared.lock();
+        let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame));
+        let listed = known.and_then(|known| known.listeners.as_ref()).and_then(|known| known.listed);
+        listed.is_some_and(|listed| {
+            listed.has_same_nodes(&now) && (since == SinceList::OwnReading || listed.is_same_rendering(&now))
+        })
+    }
+
+    fn set_listed(&self, frame: &str, counts: Option<PageCounts>) {
+        let mut state = self.shared.lock();
+        let known = state.tab.as_mut().and_then(|tab| tab.frames.get_mut(frame));
+        if let Some(known) = known.and_then(|known| known.listeners.as_mut()) {
+            known.listed = counts;
+        }
+    }
+
+    /// A reading computes styles and layout itself. Without other nodes or listeners the last list still holds.
+    pub(crate) fn note_rendering(&self, world: &Id, after: PageCounts) {
+        let mut state = self.shared.lock();
+        let Some(tab) = state.tab.as_mut() else { return };
+        if let Some(known) = tab.frames.listeners_of_world(world)
+            && let Some(listed) = known.listed.as_mut().filter(|listed| listed.has_same_nodes(&after))
+        {
+            *listed = after;
+        }
     }
 
     fn is_list_paused(&self, frame: &str, now: Instant) -> bool {

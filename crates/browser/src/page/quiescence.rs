@@ -1,6 +1,6 @@
 //! Waits until a page is idle after an action, and reads it in the same call, since a reading mostly follows.
 
-use super::{FrameSnapshotRequest, RendererFrames, ScriptCallError};
+use super::{FrameSnapshotRequest, RendererFrames, ScriptCallError, SinceList};
 use crate::{
     browser::Browser,
     deadline::Deadline,
@@ -143,6 +143,11 @@ impl Browser {
         // Mostly the first reply of a document shows what of it fits; later ones need the whole of it.
         wanted.shows = self.first_reply_bytes(known.is_none());
         let (bytes, shows) = (wanted.bytes, wanted.shows);
+        // The first reading of a document would otherwise be made again with the refs of these.
+        let has_listeners = known.is_none();
+        if has_listeners {
+            self.register_listeners(frames, SinceList::Anything, limit).await;
+        }
         let request = QuiescenceRequest { expecting, anew, wanted: Some(wanted), count: !is_counted };
         let call = self.call_script_bounded::<_, QuiescenceReply>(
             bytes,
@@ -165,7 +170,7 @@ impl Browser {
         {
             snapshot.shows = shows;
             self.set_frame_baseline(frame, &snapshot, false);
-            let settled = SettledPage { frames: frames.to_vec(), snapshot };
+            let settled = SettledPage { frames: frames.to_vec(), snapshot, has_listeners };
             self.snapshots().set_settled(all_roots_known.then_some(settled));
         }
         if !all_roots_known {

@@ -10,7 +10,8 @@ use crate::{
     cdp::{CallError, Id, SessionId, protocol as p},
     deadline::Deadline,
     script::ScriptFunction,
-    snapshot::{FrameSnapshot, RenderCounts, UnchangedPage},
+    snapshot::{FrameSnapshot, UnchangedPage},
+    state::PageCounts,
 };
 use serde::Deserialize;
 
@@ -26,7 +27,7 @@ pub(crate) struct ReadingStamp {
     world: Id,
     links: bool,
     limits: String,
-    counts: RenderCounts,
+    counts: PageCounts,
 }
 
 pub(crate) enum Probed {
@@ -53,11 +54,11 @@ impl Browser {
         // is awaited after the other.
         let ProbeReply { state } =
             self.call_script(frame, ScriptFunction::ProbeChanges, &(), deadline).await?;
-        let counts = self.render_counts(&session, deadline).await?;
+        let counts = self.page_counts(&session, deadline).await?;
         let last = self.snapshots().unchanged(&session, &world.unique, links, &limits);
         let stamp = |counts| ReadingStamp { session, world: world.unique, links, limits, counts };
         if let Some(last) = last
-            && Some(last.counts) == counts
+            && counts.is_some_and(|counts| counts.is_same_rendering(&last.counts))
             && state.is_some()
             && last.snapshot.state == state
             && last.snapshot.is_enough_for(shows)
@@ -75,8 +76,13 @@ impl Browser {
         snapshot: &FrameSnapshot,
         deadline: Deadline,
     ) -> Result<(), ScriptCallError> {
-        let after = self.render_counts(&stamp.session, deadline).await?;
-        let is_same = after == Some(stamp.counts) && snapshot.state.is_some() && !snapshot.animating;
+        let after = self.page_counts(&stamp.session, deadline).await?;
+        if let Some(after) = after {
+            self.note_rendering(&stamp.world, after);
+        }
+        let is_same = after.is_some_and(|after| after.is_same_rendering(&stamp.counts))
+            && snapshot.state.is_some()
+            && !snapshot.animating;
         let ReadingStamp { session, world, links, limits, counts } = stamp;
         let mut snapshot = snapshot.clone();
         snapshot.parts = None;
@@ -86,18 +92,24 @@ impl Browser {
     }
 
     /// None if Chromium does not count.
-    async fn render_counts(
+    pub(crate) async fn page_counts(
         &self,
         session: &SessionId,
         deadline: Deadline,
-    ) -> Result<Option<RenderCounts>, ScriptCallError> {
+    ) -> Result<Option<PageCounts>, ScriptCallError> {
         let metrics = match self.connection.call(Some(session), &p::GetMetrics {}, deadline.at).await {
             Ok(reply) => reply.metrics,
             Err(CallError::Refused { .. } | CallError::Detached { .. }) => return Ok(None),
             Err(error) => return Err(ScriptCallError::Failed(deadline.error(error))),
         };
         let value = |name: &str| metrics.iter().find(|metric| metric.name == name).map(|metric| metric.value);
-        let counts = value("RecalcStyleCount").zip(value("LayoutCount"));
-        Ok(counts.map(|(styles, layouts)| RenderCounts { styles, layouts }))
+        Ok((|| {
+            Some(PageCounts {
+                styles: value("RecalcStyleCount")?,
+                layouts: value("LayoutCount")?,
+                nodes: value("Nodes")?,
+                listeners: value("JSEventListeners")?,
+            })
+        })())
     }
 }

@@ -135,7 +135,8 @@ export const inspectField = (el) => {
     foundNew = true;
     if (nextSweep > performance.now() + SWEEP_MILLISECONDS) scheduleSweep(SWEEP_MILLISECONDS);
   }
-  updateSecrecy(el);
+  // Styles are not there yet, and computing them would delay the page. Sweeps and readings look at them.
+  updateSecrecy(el, readyState(document) !== 'loading');
 };
 
 // Most added elements are empty, and need no tree walker: a page of 100,000 elements adds each of them.
@@ -368,19 +369,19 @@ export const isMaskedText = (node) => {
   return parent !== null && isElement(parent) && isMasked(parent);
 };
 
-/** @param {Element} el */
-const appearsSecret = (el) => {
+/** @param {Element} el @param {boolean} withStyle */
+const appearsSecret = (el, withStyle) => {
   const type = inputType(el);
   if (type === 'password' || (type !== null && wasPassword(el))) return true;
-  return declaresSecret('autocomplete', attribute(el, 'autocomplete') ?? '') || hasSecretName(el) || isMasked(el);
+  return declaresSecret('autocomplete', attribute(el, 'autocomplete') ?? '') || hasSecretName(el) || (withStyle && isMasked(el));
 };
 
 /** @param {Element} el */
-const updateSecrecy = (el) => {
+const updateSecrecy = (el, withStyle = true) => {
   if (!onceSecret.has(el)) {
     // A hidden input may be shown later, and is not secret then.
     if (inputType(el) === 'hidden') return true;
-    if (!appearsSecret(el) && !holdsSecretValue(el)) return false;
+    if (!appearsSecret(el, withStyle) && !holdsSecretValue(el)) return false;
     onceSecret.add(el);
   }
   rememberValue(el);

@@ -31,7 +31,7 @@ pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES
 pub(crate) use node::{Page, merge_frames};
 pub(crate) use search::SearchQuery;
 pub(crate) use store::{
-    CallerBaseline, DocumentKey, OpenedCursor, RenderCounts, SettledPage, SnapshotStore, UnchangedPage,
+    CallerBaseline, DocumentKey, OpenedCursor, SettledPage, SnapshotStore, UnchangedPage,
 };
 
 use crate::text::FENCE_BYTES;

@@ -6,7 +6,10 @@ use super::{
     node::{Node, Page},
     partial::{DeferredRanges, PartSizes},
 };
-use crate::cdp::{Id, SessionId};
+use crate::{
+    cdp::{Id, SessionId},
+    state::PageCounts,
+};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Number of snapshots that are kept; the oldest is dropped first.
@@ -56,6 +59,8 @@ pub(crate) struct CallerBaseline {
 pub(crate) struct SettledPage {
     pub frames: Vec<(String, String)>,
     pub snapshot: FrameSnapshot,
+    /// The listeners of the page were listed just before.
+    pub has_listeners: bool,
 }
 
 /// A reading, and all that has to be as it was for the page to be the same.
@@ -66,15 +71,8 @@ pub(crate) struct UnchangedPage {
     pub links: bool,
     /// The limits that the script cut its texts to.
     pub limits: String,
-    pub counts: RenderCounts,
+    pub counts: PageCounts,
     pub snapshot: FrameSnapshot,
-}
-
-/// How often Chromium has computed styles and layouts of a tab. It does either for every visible change.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct RenderCounts {
-    pub styles: f64,
-    pub layouts: f64,
 }
 
 struct StoredSnapshot {

@@ -69,6 +69,28 @@ pub(crate) struct KnownListeners {
     pub nodes: HashSet<i64>,
     /// A long list is not made again before.
     pub paused_until: Option<Instant>,
+    /// The counts when all listening nodes of this document were known to the script.
+    pub listed: Option<PageCounts>,
+}
+
+/// What Chromium counts of a tab. It computes styles or layout for every visible change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct PageCounts {
+    pub styles: f64,
+    pub layouts: f64,
+    pub nodes: f64,
+    pub listeners: f64,
+}
+
+impl PageCounts {
+    /// Whether styles and layout have not been computed in between.
+    pub fn is_same_rendering(&self, other: &PageCounts) -> bool {
+        (self.styles, self.layouts) == (other.styles, other.layouts)
+    }
+
+    pub fn has_same_nodes(&self, other: &PageCounts) -> bool {
+        (self.nodes, self.listeners) == (other.nodes, other.listeners)
+    }
 }
 
 impl FrameState {
@@ -149,6 +171,11 @@ impl Frames {
 
     pub fn get_mut(&mut self, id: &str) -> Option<&mut FrameState> {
         self.by_id.get_mut(id)
+    }
+
+    pub fn listeners_of_world(&mut self, world: &Id) -> Option<&mut KnownListeners> {
+        let all = self.by_id.values_mut().filter_map(|frame| frame.listeners.as_mut());
+        all.into_iter().find(|known| known.world == *world)
     }
 
     pub fn of_session(&self, session: &SessionId) -> impl Iterator<Item = &FrameState> {

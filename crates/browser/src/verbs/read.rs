@@ -6,7 +6,7 @@ use crate::{
     cdp::{CallError, protocol as p},
     deadline::Deadline,
     error::BrowserError,
-    page::{FRAME_WAIT, Probed, ScriptCallError},
+    page::{FRAME_WAIT, Probed, ScriptCallError, SinceList},
     script::ScriptFunction,
     snapshot::{
         CallerBaseline, Cursor, DocumentKey, FrameBaseline, FrameReply, FrameSnapshot, OpenedCursor, Page,
@@ -216,8 +216,14 @@ impl Browser {
         loop {
             let frames = self.readable_frames();
             // What has new listeners has no ref in an earlier reading.
-            let is_ready = !self.register_listeners(&frames, deadline).await;
-            let ready = self.snapshots().take_settled().filter(|_| is_ready);
+            let settled = self.snapshots().take_settled();
+            let since = if settled.as_ref().is_some_and(|settled| settled.has_listeners) {
+                SinceList::OwnReading
+            } else {
+                SinceList::Anything
+            };
+            let is_ready = !self.register_listeners(&frames, since, deadline).await;
+            let ready = settled.filter(|_| is_ready);
             let ready = ready.filter(|ready| {
                 ready.frames == frames && scope.accepts(Links::Omitted, &ready.snapshot, shows)
             });
