@@ -61,8 +61,6 @@ commands! {
         backend_node_id: i64, execution_context_id: i64, object_group: &'static str,
     } -> ResolvedNode;
     "DOMDebugger.getEventListeners" GetEventListeners<'a> { object_id: &'a str, depth: usize, pierce: bool } -> EventListeners, at most MAX_LISTENERS_REPLY;
-    /// In the page's own world. Such a handle is for Chromium only; nothing is called with it.
-    "DOM.resolveNode" ResolveInPage { backend_node_id: i64, object_group: &'static str } -> ResolvedNode;
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
@@ -424,7 +422,7 @@ received! {
     Attached { session_id: SessionId, target_info: TargetInfo }
     ContextCreated { context: Context }
     Context { id: i64, name: BoundedText, unique_id: Id, aux_data: Option<ContextData> }
-    ContextData { frame_id: Id }
+    ContextData { frame_id: Id, #[serde(default)] is_default: bool }
     ContextDestroyed { execution_context_unique_id: Id }
     Detached { session_id: SessionId }
     DialogOpening { message: BoundedText, r#type: BoundedText, #[serde(default)] url: BoundedUrl, default_prompt: Option<BoundedText> }

@@ -10,9 +10,10 @@ use crate::{
     cdp::{Id, SessionId, protocol as p},
     deadline::Deadline,
     script::ScriptFunction,
-    state::{FrameWorld, KnownListeners, PageCounts},
+    snapshot::PageCounts,
+    state::{FrameWorld, KnownListeners},
 };
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use std::{
     collections::{HashMap, HashSet},
     time::Duration,
@@ -86,7 +87,8 @@ impl Browser {
         }
         for session in sessions {
             let release = p::ReleaseHandles { object_group: p::LISTENER_HANDLES };
-            if let Err(error) = self.connection.call(Some(&session), &release, deadline.at).await {
+            // The reading does not wait for the reply.
+            if let Err(error) = self.connection.send(Some(&session), &release, deadline.at).await {
                 tracing::debug!(%error, "handles of listening nodes were not released");
             }
         }
@@ -101,19 +103,20 @@ impl Browser {
         limit: Deadline,
     ) -> Result<Option<(SessionId, bool)>, ScriptCallError> {
         let Some((session, world)) = self.script_world(frame, limit).await? else { return Ok(None) };
-        let Some(document) = self.document_handle(frame, &session, &world, limit).await? else {
-            return Ok(None);
-        };
-        let begun = Instant::now();
-        if self.is_list_paused(frame, begun) {
+        if self.is_list_paused(frame, Instant::now()) {
             return Ok(None);
         }
-        let counts = self.page_counts(&session, limit).await?;
+        let (document, counts) =
+            join(self.document_handle(frame, &session, &world, limit), self.page_counts(&session, limit))
+                .await;
+        let (document, counts) = (document?, counts?);
+        let Some(document) = document else { return Ok(None) };
         if counts
             .is_none_or(|counts| counts.listeners > MAX_LISTENERS || self.is_listed(frame, counts, since))
         {
             return Ok(None);
         }
+        let begun = Instant::now();
         let command = p::GetEventListeners { object_id: &document, depth: MAX_DEPTH, pierce: false };
         let found = self.connection.call(Some(&session), &command, limit.at).await;
         let Some(found) = unless_gone(found, limit)? else {
@@ -150,34 +153,26 @@ impl Browser {
         world: &FrameWorld,
         limit: Deadline,
     ) -> Result<Option<Id>, ScriptCallError> {
-        let known = {
+        let page_world = {
             let state = self.shared.lock();
-            let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame));
-            let known = known.and_then(|known| known.listeners.as_ref());
-            known.filter(|known| known.world == world.unique).map(|known| known.document.clone())
+            let Some(frame) = state.tab.as_ref().and_then(|tab| tab.frames.get(frame)) else {
+                return Ok(None);
+            };
+            if let Some(known) = frame.listeners.as_ref().filter(|known| known.world == world.unique) {
+                return Ok(Some(known.document.clone()));
+            }
+            frame.page_world.clone()
         };
-        if known.is_some() {
-            return Ok(known);
-        }
+        let Some(page_world) = page_world else { return Ok(None) };
+        // A page can neither replace nor shadow this property of its window.
         let command = p::EvaluateHandle {
             expression: "document",
-            unique_context_id: &world.unique,
+            unique_context_id: &page_world,
             object_group: p::DOCUMENT_HANDLES,
             silent: true,
         };
         let handle = self.connection.call(Some(session), &command, limit.at).await;
-        let Some(handle) = unless_gone(handle, limit)?.and_then(|found| found.result.object_id) else {
-            return Ok(None);
-        };
-        let describe = p::DescribeNode { object_id: &handle };
-        let described = self.connection.call(Some(session), &describe, limit.at).await;
-        let Some(described) = unless_gone(described, limit)? else { return Ok(None) };
-        let resolve = p::ResolveInPage {
-            backend_node_id: described.node.backend_node_id,
-            object_group: p::DOCUMENT_HANDLES,
-        };
-        let resolved = self.connection.call(Some(session), &resolve, limit.at).await;
-        let Some(document) = unless_gone(resolved, limit)?.and_then(|found| found.object.object_id) else {
+        let Some(document) = unless_gone(handle, limit)?.and_then(|found| found.result.object_id) else {
             return Ok(None);
         };
         if let Some(known) = self.shared.lock().tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {

@@ -10,9 +10,9 @@ use crate::{
     cdp::{CallError, Id, SessionId, protocol as p},
     deadline::Deadline,
     script::ScriptFunction,
-    snapshot::{FrameSnapshot, UnchangedPage},
-    state::PageCounts,
+    snapshot::{FrameSnapshot, PageCounts, UnchangedPage},
 };
+use futures_util::future::join;
 use serde::Deserialize;
 
 /// What the script says about changes.
@@ -50,11 +50,15 @@ impl Browser {
             return Ok(Probed::Changed(None));
         };
         let limits = serde_json::to_string(&self.text_cutter().script_limits()).unwrap_or_default();
-        // The probe brings styles and layout up to date. Counts that were taken before it would miss what is pending, so one
-        // is awaited after the other.
-        let ProbeReply { state } =
-            self.call_script(frame, ScriptFunction::ProbeChanges, &(), deadline).await?;
-        let counts = self.page_counts(&session, deadline).await?;
+        // The probe brings styles and layout up to date, and Chromium handles what a session sends in order: the counts include
+        // what was pending. They do not if the document was replaced and the probe repeated; then nothing is known of it.
+        let probe = self.call_script::<_, ProbeReply>(frame, ScriptFunction::ProbeChanges, &(), deadline);
+        let (probed, counts) = join(probe, self.page_counts(&session, deadline)).await;
+        let (ProbeReply { state }, counts) = (probed?, counts?);
+        let present = self.script_world(frame, deadline).await?;
+        if present.is_none_or(|(_, present)| present.unique != world.unique) {
+            return Ok(Probed::Changed(None));
+        }
         let last = self.snapshots().unchanged(&session, &world.unique, links, &limits);
         let stamp = |counts| ReadingStamp { session, world: world.unique, links, limits, counts };
         if let Some(last) = last
@@ -69,14 +73,13 @@ impl Browser {
         Ok(Probed::Changed(counts.map(stamp)))
     }
 
-    /// Remembers a reading, if nothing changed while it was made.
-    pub(crate) async fn remember_reading(
+    /// Remembers a reading, if nothing changed while it was made. `after` are the counts after it.
+    pub(crate) fn remember_reading(
         &self,
         stamp: ReadingStamp,
         snapshot: &FrameSnapshot,
-        deadline: Deadline,
-    ) -> Result<(), ScriptCallError> {
-        let after = self.page_counts(&stamp.session, deadline).await?;
+        after: Option<PageCounts>,
+    ) {
         if let Some(after) = after {
             self.note_rendering(&stamp.world, after);
         }
@@ -88,7 +91,15 @@ impl Browser {
         snapshot.parts = None;
         let page = is_same.then_some(UnchangedPage { session, world, links, limits, counts, snapshot });
         self.snapshots().set_unchanged(page);
-        Ok(())
+    }
+
+    /// The counts after a reading that was requested a moment ago: Chromium handles what a session sends in order.
+    pub(crate) async fn counts_after(
+        &self,
+        stamp: Option<&ReadingStamp>,
+        deadline: Deadline,
+    ) -> Option<PageCounts> {
+        self.page_counts(&stamp?.session, deadline).await.ok().flatten()
     }
 
     /// None if Chromium does not count.

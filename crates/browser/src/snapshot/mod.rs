@@ -15,6 +15,7 @@ mod markdown;
 mod node;
 mod node_text;
 mod outline;
+mod page_counts;
 mod partial;
 mod search;
 mod store;
@@ -29,6 +30,7 @@ pub use store::CallerId;
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES};
 pub(crate) use node::{Page, merge_frames};
+pub(crate) use page_counts::PageCounts;
 pub(crate) use search::SearchQuery;
 pub(crate) use store::{
     CallerBaseline, DocumentKey, OpenedCursor, SettledPage, SnapshotStore, UnchangedPage,

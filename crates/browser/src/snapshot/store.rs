@@ -4,12 +4,10 @@ use super::{
     cursor::{Cursor, Span},
     frame_reply::{FrameBaseline, FrameSnapshot},
     node::{Node, Page},
+    page_counts::PageCounts,
     partial::{DeferredRanges, PartSizes},
 };
-use crate::{
-    cdp::{Id, SessionId},
-    state::PageCounts,
-};
+use crate::cdp::{Id, SessionId};
 use std::{collections::VecDeque, sync::Arc};
 
 /// Number of snapshots that are kept; the oldest is dropped first.

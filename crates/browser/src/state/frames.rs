@@ -4,6 +4,7 @@ use super::documents::{DocumentRegistry, NumberedDocument};
 use crate::{
     cdp::{BoundedUrl, Id, SessionId},
     error::StaleRefReason,
+    snapshot::PageCounts,
 };
 use policy::Origin;
 use std::collections::{HashMap, HashSet};
@@ -31,6 +32,8 @@ pub(crate) struct FrameState {
     pub url_length: usize,
     /// The isolated world of the page script in the present document.
     pub world: Option<FrameWorld>,
+    /// The world of the page's own scripts.
+    pub page_world: Option<Id>,
     /// The document's number in refs, issued when it is first read and never again.
     document: Option<NumberedDocument>,
     /// The world it had on a lost connection. If it is found again, its refs stay valid.
@@ -73,26 +76,6 @@ pub(crate) struct KnownListeners {
     pub listed: Option<PageCounts>,
 }
 
-/// What Chromium counts of a tab. It computes styles or layout for every visible change.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct PageCounts {
-    pub styles: f64,
-    pub layouts: f64,
-    pub nodes: f64,
-    pub listeners: f64,
-}
-
-impl PageCounts {
-    /// Whether styles and layout have not been computed in between.
-    pub fn is_same_rendering(&self, other: &PageCounts) -> bool {
-        (self.styles, self.layouts) == (other.styles, other.layouts)
-    }
-
-    pub fn has_same_nodes(&self, other: &PageCounts) -> bool {
-        (self.nodes, self.listeners) == (other.nodes, other.listeners)
-    }
-}
-
 impl FrameState {
     pub fn set_url(&mut self, url: &BoundedUrl) {
         self.url = url.to_string();
@@ -127,6 +110,7 @@ impl Frames {
             if frame.session != *session {
                 frame.session = session.clone();
                 frame.world = None;
+                frame.page_world = None;
                 if frame.suspended_world.is_none() {
                     frame.close_document(id, &self.documents);
                 }
@@ -141,6 +125,7 @@ impl Frames {
                 url: String::new(),
                 url_length: 0,
                 world: None,
+                page_world: None,
                 document: None,
                 suspended_world: None,
                 owner_known_to: None,
@@ -222,13 +207,21 @@ impl Frames {
                 frame.world = None;
                 frame.close_document(id, &self.documents);
             }
+            frame.page_world.take_if(|world| *world == *unique);
         }
     }
 
     pub fn forget_worlds_of(&mut self, session: &SessionId) {
         for (id, frame) in self.by_id.iter_mut().filter(|(_, frame)| frame.session == *session) {
             frame.world = None;
+            frame.page_world = None;
             frame.close_document(id, &self.documents);
+        }
+    }
+
+    pub fn set_page_world(&mut self, id: &str, unique: &Id, session: &SessionId) {
+        if let Some(frame) = self.by_id.get_mut(id).filter(|frame| frame.session == *session) {
+            frame.page_world = Some(unique.clone());
         }
     }
 
@@ -253,6 +246,7 @@ impl Frames {
             if let Some(world) = frame.world.take() {
                 frame.suspended_world = Some(world.unique);
             }
+            frame.page_world = None;
             frame.session = SessionId::from("");
         }
     }

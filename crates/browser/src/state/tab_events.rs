@@ -157,9 +157,13 @@ impl Tab {
     }
 
     fn context_created(&mut self, context: &p::Context, session: &SessionId) {
-        let Some(data) = context.aux_data.as_ref().filter(|_| context.name == script::WORLD) else { return };
-        let world = FrameWorld { unique: context.unique_id.clone(), id: context.id };
-        self.frames.set_world(&data.frame_id, world, session);
+        let Some(data) = context.aux_data.as_ref() else { return };
+        if data.is_default {
+            self.frames.set_page_world(&data.frame_id, &context.unique_id, session);
+        } else if context.name == script::WORLD {
+            let world = FrameWorld { unique: context.unique_id.clone(), id: context.id };
+            self.frames.set_world(&data.frame_id, world, session);
+        }
     }
 
     fn apply_navigation_event(&mut self, kind: &EventKind, incidents: &mut Incidents) {

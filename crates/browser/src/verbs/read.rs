@@ -14,7 +14,7 @@ use crate::{
     },
     text::cut,
 };
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use policy::{Action, Part, Read, ReadFormat, TokenBudget};
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -336,24 +336,26 @@ impl Browser {
             omit_if_unavailable(introduced)?;
         }
         let take = || {
-            join_all(
-                frames
-                    .iter()
-                    .enumerate()
-                    .map(|(place, _)| self.read_frame(frames, place, scope, shows, deadline)),
-            )
+            join_all(frames.iter().enumerate().map(|(place, _)| {
+                let stamp = stamp.as_ref().filter(|_| place == 0);
+                join(
+                    self.read_frame(frames, place, scope, shows, deadline),
+                    self.counts_after(stamp, deadline),
+                )
+            }))
         };
-        let is_still = |taken: &Result<FrameSnapshot, _>| taken.as_ref().is_ok_and(|taken| taken.still);
+        let is_still =
+            |taken: &(Result<FrameSnapshot, _>, _)| taken.0.as_ref().is_ok_and(|taken| taken.still);
         let (taken, roots) = self.call_with_known_roots(frames, deadline, take, is_still).await;
         let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(taken);
-        let Some((_, main)) = answers.next() else { return Err(BrowserError::TabClosed) };
+        let Some((_, (main, after))) = answers.next() else { return Err(BrowserError::TabClosed) };
         let mut main = main?;
         main.complete &= roots.is_complete;
         if let Some(stamp) = stamp {
-            omit_if_unavailable(self.remember_reading(stamp, &main, deadline).await)?;
+            self.remember_reading(stamp, &main, after);
         }
         let mut parts = HashMap::new();
-        for (frame, answer) in answers {
+        for (frame, (answer, _)) in answers {
             if let Some(part) = omit_if_unavailable(answer)? {
                 parts.insert(frame, part);
             }

@@ -30,9 +30,12 @@ pub fn created(approval: &Approval) -> CreateTaskResult {
 /// The state of a task: the result of its call once there is one.
 pub async fn get(call: &Call<'_>, id: &str) -> Result<DetailedTask, ErrorData> {
     let approval = find(call, id).await?;
+    // The call of a withdrawn request may still be ending.
+    if approval.state == ApprovalState::Withdrawn {
+        return Ok(DetailedTask::new(describe(&approval), TaskPayload::Cancelled));
+    }
     let payload = match tools::fetch_result(call, id, Duration::ZERO).await {
         Err(fault) if matches!(fault.code, ErrorCode::ApprovalPending { .. }) => TaskPayload::Working,
-        _ if approval.state == ApprovalState::Withdrawn => TaskPayload::Cancelled,
         reply => {
             let result = serde_json::to_value(tool_reply::into_call_result(reply));
             let result = result.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
