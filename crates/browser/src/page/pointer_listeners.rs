@@ -207,13 +207,15 @@ impl Browser {
     }
 
     /// A reading computes styles and layout itself. Without other nodes or listeners the last list still holds.
-    pub(crate) fn note_rendering(&self, world: &Id, after: PageCounts) {
+    pub(crate) fn note_rendering(&self, worlds: &[Id], after: PageCounts) {
         let mut state = self.shared.lock();
         let Some(tab) = state.tab.as_mut() else { return };
-        if let Some(known) = tab.frames.listeners_of_world(world)
-            && let Some(listed) = known.listed.as_mut().filter(|listed| listed.has_same_nodes(&after))
-        {
-            *listed = after;
+        for world in worlds {
+            if let Some(known) = tab.frames.listeners_of_world(world)
+                && let Some(listed) = known.listed.as_mut().filter(|listed| listed.has_same_nodes(&after))
+            {
+                *listed = after;
+            }
         }
     }
 

@@ -7,12 +7,12 @@
 use super::ScriptCallError;
 use crate::{
     browser::Browser,
-    cdp::{CallError, Id, SessionId, protocol as p},
+    cdp::{CallError, SessionId, protocol as p},
     deadline::Deadline,
     script::ScriptFunction,
-    snapshot::{FrameSnapshot, PageCounts, UnchangedPage},
+    snapshot::{FrameSnapshot, PageCounts, ReadingStamp, UnchangedPage},
 };
-use futures_util::future::join;
+use futures_util::future::{join, join_all};
 use serde::Deserialize;
 
 /// What the script says about changes.
@@ -21,75 +21,77 @@ struct ProbeReply {
     state: Option<String>,
 }
 
-/// A reading that is about to be made.
-pub(crate) struct ReadingStamp {
-    session: SessionId,
-    world: Id,
-    links: bool,
-    limits: String,
-    counts: PageCounts,
-}
-
 pub(crate) enum Probed {
-    /// With the stamp of a reading that is made nevertheless.
-    Unchanged(Box<FrameSnapshot>, ReadingStamp),
+    /// The readings of all frames, and the stamp of one that is made nevertheless.
+    Unchanged(Vec<FrameSnapshot>, ReadingStamp),
     /// None if the page cannot be recognized later.
     Changed(Option<ReadingStamp>),
 }
 
 impl Browser {
-    /// Whether the page of this only frame is as it was when it was last read.
+    /// Whether the page is as it was when it was last read. Pages with frames in other processes cannot be recognized: such
+    /// a frame may hang while the page does not.
     pub(crate) async fn probe_unchanged(
         &self,
-        frame: &str,
+        frames: &[(String, String)],
         links: bool,
-        shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<Probed, ScriptCallError> {
-        let Some((session, world)) = self.script_world(frame, deadline).await? else {
-            return Ok(Probed::Changed(None));
-        };
+        let [renderer] = &*self.renderer_frames(frames) else { return Ok(Probed::Changed(None)) };
+        let session = renderer.session.clone();
+        let mut worlds = Vec::new();
+        for (frame, _) in frames {
+            let Some((_, world)) = self.script_world(frame, deadline).await? else {
+                return Ok(Probed::Changed(None));
+            };
+            worlds.push(world.unique);
+        }
         let limits = serde_json::to_string(&self.text_cutter().script_limits()).unwrap_or_default();
         // The probe brings styles and layout up to date, and Chromium handles what a session sends in order: the counts include
-        // what was pending. They do not if the document was replaced and the probe repeated; then nothing is known of it.
-        let probe = self.call_script::<_, ProbeReply>(frame, ScriptFunction::ProbeChanges, &(), deadline);
-        let (probed, counts) = join(probe, self.page_counts(&session, deadline)).await;
-        let (ProbeReply { state }, counts) = (probed?, counts?);
-        let present = self.script_world(frame, deadline).await?;
-        if present.is_none_or(|(_, present)| present.unique != world.unique) {
-            return Ok(Probed::Changed(None));
+        // what was pending. They do not if a document was replaced and the probe repeated; then nothing is known of it.
+        let probes = join_all(frames.iter().map(|(frame, _)| {
+            self.call_script::<_, ProbeReply>(frame, ScriptFunction::ProbeChanges, &(), deadline)
+        }));
+        let (probed, counts) = join(probes, self.page_counts(&session, deadline)).await;
+        let states: Vec<ProbeReply> = probed.into_iter().collect::<Result<_, _>>()?;
+        let Some(counts) = counts? else { return Ok(Probed::Changed(None)) };
+        for ((frame, _), world) in frames.iter().zip(&worlds) {
+            let present = self.script_world(frame, deadline).await?;
+            if present.is_none_or(|(_, present)| present.unique != *world) {
+                return Ok(Probed::Changed(None));
+            }
         }
-        let last = self.snapshots().unchanged(&session, &world.unique, links, &limits);
-        let stamp = |counts| ReadingStamp { session, world: world.unique, links, limits, counts };
-        if let Some(last) = last
-            && counts.is_some_and(|counts| counts.is_same_rendering(&last.counts))
-            && state.is_some()
-            && last.snapshot.state == state
-            && last.snapshot.is_enough_for(shows)
-        {
-            let stamp = stamp(last.counts);
-            return Ok(Probed::Unchanged(Box::new(last.snapshot), stamp));
-        }
-        Ok(Probed::Changed(counts.map(stamp)))
+        let stamp = ReadingStamp { session, frames: frames.to_vec(), worlds, links, limits, counts };
+        let is_same = |(reading, ProbeReply { state }): (&FrameSnapshot, &ProbeReply)| {
+            state.is_some() && reading.state == *state
+        };
+        let last = self.snapshots().unchanged(&stamp).map(<[FrameSnapshot]>::to_vec);
+        Ok(match last.filter(|last| last.iter().zip(&states).all(is_same)) {
+            Some(last) => Probed::Unchanged(last, stamp),
+            None => Probed::Changed(Some(stamp)),
+        })
     }
 
-    /// Remembers a reading, if nothing changed while it was made. `after` are the counts after it.
+    /// Remembers the readings of all frames, if nothing changed while they were made. `after` are the counts after them.
     pub(crate) fn remember_reading(
         &self,
         stamp: ReadingStamp,
-        snapshot: &FrameSnapshot,
+        readings: &[FrameSnapshot],
         after: Option<PageCounts>,
     ) {
         if let Some(after) = after {
-            self.note_rendering(&stamp.world, after);
+            self.note_rendering(&stamp.worlds, after);
         }
         let is_same = after.is_some_and(|after| after.is_same_rendering(&stamp.counts))
-            && snapshot.state.is_some()
-            && !snapshot.animating;
-        let ReadingStamp { session, world, links, limits, counts } = stamp;
-        let mut snapshot = snapshot.clone();
-        snapshot.parts = None;
-        let page = is_same.then_some(UnchangedPage { session, world, links, limits, counts, snapshot });
+            && readings.len() == stamp.frames.len()
+            && readings.iter().all(|reading| reading.state.is_some() && !reading.animating);
+        let page = is_same.then(|| {
+            let mut readings = readings.to_vec();
+            for reading in &mut readings {
+                reading.parts = None;
+            }
+            UnchangedPage { stamp, readings }
+        });
         self.snapshots().set_unchanged(page);
     }
 

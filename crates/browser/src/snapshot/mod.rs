@@ -30,7 +30,7 @@ pub use store::CallerId;
 pub(crate) use cursor::{Cursor, Span};
 pub(crate) use frame_reply::{FrameBaseline, FrameReply, FrameSnapshot, MAX_NODES};
 pub(crate) use node::{Page, merge_frames};
-pub(crate) use page_counts::PageCounts;
+pub(crate) use page_counts::{PageCounts, ReadingStamp};
 pub(crate) use search::SearchQuery;
 pub(crate) use store::{
     CallerBaseline, DocumentKey, OpenedCursor, SettledPage, SnapshotStore, UnchangedPage,

@@ -4,10 +4,10 @@ use super::{
     cursor::{Cursor, Span},
     frame_reply::{FrameBaseline, FrameSnapshot},
     node::{Node, Page},
-    page_counts::PageCounts,
+    page_counts::ReadingStamp,
     partial::{DeferredRanges, PartSizes},
 };
-use crate::cdp::{Id, SessionId};
+use crate::cdp::Id;
 use std::{collections::VecDeque, sync::Arc};
 
 /// Number of snapshots that are kept; the oldest is dropped first.
@@ -61,16 +61,12 @@ pub(crate) struct SettledPage {
     pub has_listeners: bool,
 }
 
-/// A reading, and all that has to be as it was for the page to be the same.
+/// A reading of all frames of a page that can be recognized as unchanged.
 #[derive(Clone)]
 pub(crate) struct UnchangedPage {
-    pub session: SessionId,
-    pub world: Id,
-    pub links: bool,
-    /// The limits that the script cut its texts to.
-    pub limits: String,
-    pub counts: PageCounts,
-    pub snapshot: FrameSnapshot,
+    pub stamp: ReadingStamp,
+    /// In the order of the stamp's frames.
+    pub readings: Vec<FrameSnapshot>,
 }
 
 struct StoredSnapshot {
@@ -157,18 +153,9 @@ impl SnapshotStore {
         self.unchanged = page;
     }
 
-    /// The last reading, if it was made by the same script with the same request.
-    pub fn unchanged(
-        &self,
-        session: &SessionId,
-        world: &Id,
-        links: bool,
-        limits: &str,
-    ) -> Option<UnchangedPage> {
-        let is_same = |page: &&UnchangedPage| {
-            page.session == *session && page.world == *world && page.links == links && page.limits == limits
-        };
-        self.unchanged.as_ref().filter(is_same).cloned()
+    /// The last reading, if its stamp is the same.
+    pub fn unchanged(&self, stamp: &ReadingStamp) -> Option<&[FrameSnapshot]> {
+        self.unchanged.as_ref().filter(|page| page.stamp.is_same(stamp)).map(|page| &*page.readings)
     }
 
     pub fn set_caller_baseline(&mut self, baseline: Option<CallerBaseline>) {

@@ -14,7 +14,7 @@ use crate::{
     },
     text::cut,
 };
-use futures_util::future::{join, join_all};
+use futures_util::future::{FutureExt as _, join, join_all};
 use policy::{Action, Part, Read, ReadFormat, TokenBudget};
 use serde::Serialize;
 use std::{collections::HashMap, sync::Arc, time::Duration};
@@ -308,24 +308,22 @@ impl Browser {
         shows: Option<usize>,
         deadline: Deadline,
     ) -> Result<Page, BrowserError> {
-        // Pages with frames are always read: each frame would have to be unchanged.
-        let stamp = match frames {
-            [(frame, _)] if !scope.boxes => {
-                let links = scope.links == Links::Included;
-                match self.probe_unchanged(frame, links, shows, deadline).await {
-                    Ok(Probed::Unchanged(snapshot, stamp)) => {
-                        if scope.accepts(scope.links, &snapshot, shows) {
-                            return Ok(merge_frames(*snapshot, HashMap::new()));
-                        }
-                        Some(stamp)
+        let links = scope.links == Links::Included;
+        let stamp = if scope.boxes {
+            None
+        } else {
+            match self.probe_unchanged(frames, links, deadline).await {
+                Ok(Probed::Unchanged(readings, stamp)) => {
+                    if readings.iter().all(|reading| scope.accepts(scope.links, reading, shows)) {
+                        return merge_readings(frames, readings);
                     }
-                    Ok(Probed::Changed(stamp)) => stamp,
-                    // Reading repeats the attempt, or reports why.
-                    Err(ScriptCallError::Gone) => None,
-                    Err(error) => return Err(error.into()),
+                    Some(stamp)
                 }
+                Ok(Probed::Changed(stamp)) => stamp,
+                // Reading repeats the attempt, or reports why.
+                Err(ScriptCallError::Gone) => None,
+                Err(error) => return Err(error.into()),
             }
-            _ => None,
         };
         // Embedding elements are identified first, so that each frame's content gets its place.
         let children = frames
@@ -336,32 +334,43 @@ impl Browser {
             omit_if_unavailable(introduced)?;
         }
         let take = || {
-            join_all(frames.iter().enumerate().map(|(place, _)| {
-                let stamp = stamp.as_ref().filter(|_| place == 0);
-                join(
-                    self.read_frame(frames, place, scope, shows, deadline),
-                    self.counts_after(stamp, deadline),
-                )
-            }))
+            let readings = frames
+                .iter()
+                .enumerate()
+                .map(|(place, _)| self.read_frame(frames, place, scope, shows, deadline));
+            let counts = self.counts_after(stamp.as_ref(), deadline);
+            join(join_all(readings), counts)
+                .map(|(taken, after)| taken.into_iter().map(move |taken| (taken, after)).collect())
         };
         let is_still =
             |taken: &(Result<FrameSnapshot, _>, _)| taken.0.as_ref().is_ok_and(|taken| taken.still);
         let (taken, roots) = self.call_with_known_roots(frames, deadline, take, is_still).await;
-        let mut answers = frames.iter().map(|(frame, _)| frame.clone()).zip(taken);
-        let Some((_, (main, after))) = answers.next() else { return Err(BrowserError::TabClosed) };
-        let mut main = main?;
-        main.complete &= roots.is_complete;
-        if let Some(stamp) = stamp {
-            self.remember_reading(stamp, &main, after);
-        }
-        let mut parts = HashMap::new();
-        for (frame, (answer, _)) in answers {
-            if let Some(part) = omit_if_unavailable(answer)? {
-                parts.insert(frame, part);
+        let mut after = None;
+        let mut readings = Vec::with_capacity(frames.len());
+        let mut read = Vec::with_capacity(frames.len());
+        for (place, (frame, (reading, counts))) in frames.iter().zip(taken).enumerate() {
+            after = counts;
+            let reading = if place == 0 { Some(reading?) } else { omit_if_unavailable(reading)? };
+            if let Some(reading) = reading {
+                read.push(frame.clone());
+                readings.push(reading);
             }
         }
-        Ok(merge_frames(main, parts))
+        if let Some(main) = readings.first_mut() {
+            main.complete &= roots.is_complete;
+        }
+        if let Some(stamp) = stamp {
+            self.remember_reading(stamp, &readings, after);
+        }
+        merge_readings(&read, readings)
     }
+}
+
+/// The page of these frames; the first is the main frame.
+fn merge_readings(frames: &[(String, String)], readings: Vec<FrameSnapshot>) -> Result<Page, BrowserError> {
+    let mut readings = frames.iter().map(|(frame, _)| frame.clone()).zip(readings);
+    let (_, main) = readings.next().ok_or(BrowserError::TabClosed)?;
+    Ok(merge_frames(main, readings.collect()))
 }
 
 impl Browser {
