@@ -245,6 +245,8 @@ fn of_key(path: &Path, last: &Segment, method: &str) -> Option<EffectClass> {
         .any(|it| key.ends_with(it));
     let is_noun =
         verb.text.ends_with('s') || verb.is(READ | ORDINARY | ORDINARY_VERB | TELEMETRY | DESTROY | WEAK);
+    let is_copied = matches!(verb.text.as_str(), "duplicate" | "clone" | "copy");
+    let is_noun = is_noun && !is_copied;
     (is_own && is_key && !is_noun).then_some(EffectClass::Power)
 }
 

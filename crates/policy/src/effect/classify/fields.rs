@@ -357,6 +357,16 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
     best
 }
 
+/// Whether a body says in so many words what is to be done: `{"op": "delete", "id": 3}`. Reports have actions and events.
+pub(super) fn commands(effect: &Effect) -> bool {
+    const NAMES: [&str; 7] = ["op", "cmd", "do", "command", "_method", "verb", "rpc"];
+    let is_command = |field: &EffectField| {
+        NAMES.contains(&field.name.to_ascii_lowercase().as_str())
+            && matches!(judge_operation(&field.name, &field.value), Some(Verdict::Consequential(_)))
+    };
+    effect.fields.iter().any(is_command)
+}
+
 /// Whether the body is a report on what somebody did: events with their time and properties, whatever the address is called.
 pub(super) fn is_beacon(effect: &Effect) -> bool {
     const EVENTS: [&str; 5] = ["event", "eventname", "eventtype", "eventaction", "metric"];

@@ -3,7 +3,7 @@
 use super::name::Verdict;
 use super::path::Path;
 use super::terms::{FILLER, SOCKET, words};
-use super::{EffectClass, Signals, fields, is_lifted, judge_operation, label, unknown};
+use super::{EffectClass, Signals, dispatch, fields, is_lifted, judge_operation, label, unknown};
 use crate::effect::Effect;
 use crate::{CausingAction, Evidence};
 
@@ -75,6 +75,11 @@ pub(super) fn judge(effect: &Effect, cause: Option<&CausingAction>) -> (EffectCl
     let path = Path::of(&effect.request.url);
     if let Some((class, name)) = fields::judge(effect, &path, base) {
         signals.add(class, "field", &name);
+    }
+    let parameters = effect.fields.iter().map(|field| (&*field.name, &*field.value));
+    let dispatched = || dispatch::of_parameters(parameters).filter(|_| base.is_none());
+    if let Some((class, name)) = dispatch::of_text(effect).or_else(dispatched) {
+        signals.add(class, "message", &name);
     }
     if let Some((class, label)) = cause.and_then(label::judge)
         && (base != Some(Verdict::Ordinary) || is_lifted(class, &path, &named, false))
