@@ -200,6 +200,10 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if is_own {
         return Some((Verdict::Ordinary, word(last)));
     }
+    // `/validate/email`
+    if before.is_some_and(|it| it.is_only(READ) && name::is_certain_read(&it.words)) {
+        return Some((Verdict::Ordinary, word(last)));
+    }
     let class = name::created(&last.words)?;
     // `/donations/recurring` is a kind of donation, no id.
     let is_kind = || {

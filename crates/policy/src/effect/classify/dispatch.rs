@@ -3,13 +3,14 @@
 //! An address that says nothing leaves the operation to a parameter, whatever that is called.
 
 use super::fields::last_part;
-use super::name::Verdict;
+use super::name::{Verdict, led_class};
 use super::path::Path;
 use super::terms::*;
 use super::{BodyKind, Effect, EffectClass};
 
 const LONGEST: usize = 40;
 const MOST_PARAMETERS: usize = 12;
+const FUNCTIONS: [&str; 8] = ["call", "fn", "func", "rpc", "method", "op", "cmd", "do"];
 
 /// Whether no segment of an address says what is done.
 pub(super) fn is_dispatcher(path: &Path) -> bool {
@@ -34,7 +35,8 @@ pub(super) fn judge<'a>(
 pub(super) fn of_parameters<'a>(
     parameters: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> Option<(EffectClass, String)> {
-    const VERBS: Uses = DESTROY | SEND | PAY | POWER | CHANGE | MAKE | READ | ORDINARY_VERB | KNOWN | SOCKET;
+    const VERBS: Uses =
+        DESTROY | SEND | PAY | POWER | LEAD | CHANGE | MAKE | READ | ORDINARY_VERB | KNOWN | SOCKET;
     let named =
         parameters.take(MOST_PARAMETERS).filter(|(name, value)| is_identifier(value) && !is_typed(name));
     let has_verb = |value: &str| {
@@ -42,7 +44,12 @@ pub(super) fn of_parameters<'a>(
         found.first().is_some_and(|word| word.is(VERBS)) || found.last().is_some_and(|word| word.is(VERBS))
     };
     let (name, value) = named.filter(|(_, value)| has_verb(value)).next()?;
-    operation(value).map(|class| (class, name.to_owned()))
+    // Verbs that are nouns elsewhere count where a function is named.
+    let called = || match &words(value)[..] {
+        [verb] if FUNCTIONS.contains(&name) => led_class(verb),
+        _ => None,
+    };
+    operation(value).or_else(called).map(|class| (class, name.to_owned()))
 }
 
 /// `delete 3`, `DEL:3`: a message that is a command and no sentence.

@@ -88,7 +88,10 @@ fn by_agreement(head: &RequestHead<'_>, query: &str, cause: &CausingAction) -> O
     }
     let class = class_of(verb)?;
     let is_verb = || matches!(tone::tone(cause), Some((LabelTone::Command, _)));
+    // Nobody calls a page so.
+    let decides = matches!(verb.text.as_str(), "approve" | "reject" | "decline" | "deny" | "accept");
     let says_so = match label::first_word(cause) {
+        _ if decides => true,
         // A script that fetches shows no page.
         None => head.destination == "empty",
         Some(word) => word == verb.text || label::judge(cause).is_some() || is_verb(),

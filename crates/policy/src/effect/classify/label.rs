@@ -426,6 +426,9 @@ fn led(found: &[Word]) -> Option<EffectClass> {
     let is_title =
         last.is(UI_NOUN | ORDINARY) || said.get(1).is_some_and(|it| AFTER.contains(&it.text.as_str()));
     // One word may be the name of a page or a field.
-    let is_alone = said.len() == 1 && (class == EffectClass::Send || first.is(SEND_NOUN | POWER_NOUN));
+    const OF_VERBS: [&str; 9] = ["ate", "ize", "ise", "ibe", "uce", "ose", "ify", "ute", "are"];
+    let is_verb = OF_VERBS.iter().any(|ending| first.text.ends_with(ending)) && first.text.len() > 6;
+    let is_alone =
+        said.len() == 1 && (class == EffectClass::Send && !is_verb || first.is(SEND_NOUN | POWER_NOUN));
     (!is_alone && !is_title && said.len() <= MOST_WORDS).then_some(class)
 }

@@ -33,6 +33,7 @@ pub(super) fn judge(effect: &Effect, cause: Option<&CausingAction>) -> (EffectCl
                     | "name"
                     | "topic"
                     | "e"
+                    | "[0]"
             );
         let is_envelope = is_cable && last == "command" && field.value == "message";
         let is_inner = effect.operations.is_empty() || fields::is_strict_name(&field.name);
@@ -104,6 +105,7 @@ fn is_identifier(value: &str) -> bool {
 
 /// Whether a value is what the message itself is called: `{"e": "say"}`.
 fn is_event(effect: &Effect, value: &str) -> bool {
-    const NAMES: [&str; 9] = ["type", "event", "op", "action", "method", "cmd", "command", "kind", "e"];
+    const NAMES: [&str; 10] =
+        ["type", "event", "op", "action", "method", "cmd", "command", "kind", "e", "[0]"];
     effect.fields.iter().any(|field| field.value == value && NAMES.contains(&field.name.as_str()))
 }

@@ -8,6 +8,7 @@ use super::access::is_technical;
 use super::dispatch::says_nothing;
 use super::fields::{is_strict_name, last_part};
 use super::path::Path;
+use super::phrases;
 use super::terms::*;
 use super::tone::{self, LabelTone};
 use crate::CausingAction;
@@ -119,9 +120,16 @@ fn echoes(effect: &Effect, path: &Path, operations: &[&str], label: &str) -> boo
         is_unknown(&word)
             && (word.text == whole || verb.is_some_and(|verb| is_same_verb(&verb.text, &word.text)))
     };
+    let fields =
+        || effect.fields.iter().filter(|field| !is_technical(&last_part(&field.name).to_ascii_lowercase()));
+    // What a tool does by a number is ordinary: "Transpose" with `steps: 2`.
+    let is_tool =
+        || fields().next().is_some() && fields().all(|field| !names_id(field) && is_number(&field.value));
     let in_path = match &path.segments[..] {
         [before @ .., last] => {
-            before.iter().any(|it| it.is_id) && matches!(&last.words[..], [word] if is_verb(word))
+            let has_owner =
+                before.iter().any(|it| it.is_id) || !before.is_empty() && fields().next().is_none();
+            has_owner && matches!(&last.words[..], [word] if is_verb(word)) && !is_tool()
         }
         _ => false,
     };
@@ -141,6 +149,10 @@ fn echoes(effect: &Effect, path: &Path, operations: &[&str], label: &str) -> boo
 }
 
 const LONGEST_STATE: usize = 40;
+
+fn is_number(value: &str) -> bool {
+    !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
+}
 
 /// `evict` and `eviction`, `sign` and `signing`.
 fn is_same_verb(one: &str, other: &str) -> bool {
@@ -240,6 +252,7 @@ fn is_known(word: &Word) -> bool {
         && word.text.len() >= SHORTEST_FORMED
         && word.uses & !FILLER == 0
         && !TAKING.iter().any(|stem| word.text.starts_with(stem))
+        || phrases::judge(&word.text).is_ordinary
         || word.is(MAKE
             | CHANGE
             | ORDINARY
