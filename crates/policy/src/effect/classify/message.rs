@@ -18,6 +18,7 @@ pub(super) fn judge(effect: &Effect, cause: Option<&CausingAction>) -> (EffectCl
         let is_invocation =
             field.name == "target" && effect.fields.iter().any(|it| it.name.starts_with("arguments"));
         let names = is_invocation
+            || field.name == "[0]"
             || matches!(
                 last.as_str(),
                 "type"
@@ -33,7 +34,6 @@ pub(super) fn judge(effect: &Effect, cause: Option<&CausingAction>) -> (EffectCl
                     | "name"
                     | "topic"
                     | "e"
-                    | "[0]"
             );
         let is_envelope = is_cable && last == "command" && field.value == "message";
         let is_inner = effect.operations.is_empty() || fields::is_strict_name(&field.name);

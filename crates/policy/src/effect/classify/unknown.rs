@@ -123,8 +123,7 @@ fn echoes(effect: &Effect, path: &Path, operations: &[&str], label: &str) -> boo
     let fields =
         || effect.fields.iter().filter(|field| !is_technical(&last_part(&field.name).to_ascii_lowercase()));
     // What a tool does by a number is ordinary: "Transpose" with `steps: 2`.
-    let is_tool =
-        || fields().next().is_some() && fields().all(|field| !names_id(field) && is_number(&field.value));
+    let is_tool = || fields().next().is_some() && fields().all(|field| is_measure(field));
     let in_path = match &path.segments[..] {
         [before @ .., last] => {
             let has_owner =
@@ -150,8 +149,12 @@ fn echoes(effect: &Effect, path: &Path, operations: &[&str], label: &str) -> boo
 
 const LONGEST_STATE: usize = 40;
 
-fn is_number(value: &str) -> bool {
-    !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte))
+/// A number of something: `steps: 2`, `l: 3`. `bin: 2` and `year: 2025` say to what.
+fn is_measure(field: &EffectField) -> bool {
+    let name = last_part(&field.name);
+    let is_number =
+        !field.value.is_empty() && field.value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_number && !names_id(field) && (name.len() <= 2 || name.ends_with('s'))
 }
 
 /// `evict` and `eviction`, `sign` and `signing`.
