@@ -37,13 +37,13 @@ pub(super) fn of_parameters<'a>(
 ) -> Option<(EffectClass, String)> {
     const VERBS: Uses =
         DESTROY | SEND | PAY | POWER | LEAD | CHANGE | MAKE | READ | ORDINARY_VERB | KNOWN | SOCKET;
-    let named =
+    let mut named =
         parameters.take(MOST_PARAMETERS).filter(|(name, value)| is_identifier(value) && !is_typed(name));
     let has_verb = |value: &str| {
         let found = words(value);
         found.first().is_some_and(|word| word.is(VERBS)) || found.last().is_some_and(|word| word.is(VERBS))
     };
-    let (name, value) = named.filter(|(_, value)| has_verb(value)).next()?;
+    let (name, value) = named.find(|(_, value)| has_verb(value))?;
     // Verbs that are nouns elsewhere count where a function is named.
     let called = || match &words(value)[..] {
         [verb] if FUNCTIONS.contains(&name) => led_class(verb),

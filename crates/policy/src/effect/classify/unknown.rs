@@ -123,7 +123,7 @@ fn echoes(effect: &Effect, path: &Path, operations: &[&str], label: &str) -> boo
     let fields =
         || effect.fields.iter().filter(|field| !is_technical(&last_part(&field.name).to_ascii_lowercase()));
     // What a tool does by a number is ordinary: "Transpose" with `steps: 2`.
-    let is_tool = || fields().next().is_some() && fields().all(|field| is_measure(field));
+    let is_tool = || fields().next().is_some() && fields().all(is_measure);
     let in_path = match &path.segments[..] {
         [before @ .., last] => {
             let has_owner =
