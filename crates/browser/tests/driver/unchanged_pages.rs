@@ -86,6 +86,24 @@ async fn every_change_is_in_the_next_reading() {
 }
 
 #[tokio::test]
+async fn every_change_in_a_frame_is_in_the_next_reading() {
+    let framed = "<!doctype html><title>Around</title><p>around</p><iframe src=/framed title=inner width=900 height=1200></iframe>";
+    let driver = Driver::with(&[("shop.test/", framed), ("shop.test/framed", PAGE)]).await;
+    for (change, before, after) in CHANGES {
+        driver.goto("http://shop.test/").await;
+        let first = driver.outline().await;
+        let again = driver.outline().await;
+        assert_eq!(first, again, "{change}");
+        assert!(is_as(&again, before), "before {change}: {before}\n{again}");
+        driver
+            .run_in_page(&format!("frames[0].eval({})", serde_json::json!(format!("{{ {change} }}"))))
+            .await;
+        let changed = driver.outline().await;
+        assert!(is_as(&changed, after), "after {change}: {after}\n{changed}");
+    }
+}
+
+#[tokio::test]
 async fn states_of_the_pointer_are_in_the_next_reading() {
     let driver = Driver::with(&[("shop.test/", PAGE)]).await;
     driver.goto("http://shop.test/").await;

@@ -72,6 +72,7 @@ pub(super) fn empowers<'a>(effect: &'a Effect, path: &Path) -> Option<(EffectCla
             "active" | "isactive" | "enabled" | "isenabled" => {
                 !is_truthy(&field.value) && path.has_people() && !path.is_settings() && visible.len() <= 3
             }
+            "rank" => set && path.has_people() && field.value.bytes().any(|byte| byte.is_ascii_alphabetic()),
             other if other.ends_with("role") && is_high_role(&field.value) => set,
             "suspended" | "blocked" | "banned" | "isbanned" | "locked" => set && path.has_people(),
             _ if set && !signs_in && !makes && field.length <= 100 => {

@@ -200,6 +200,10 @@ pub(super) fn judge(path: &Path, method: &str) -> Option<(Verdict, String)> {
     if is_own {
         return Some((Verdict::Ordinary, word(last)));
     }
+    // `/validate/email`
+    if before.is_some_and(|it| it.is_only(READ) && name::is_certain_read(&it.words)) {
+        return Some((Verdict::Ordinary, word(last)));
+    }
     let class = name::created(&last.words)?;
     // `/donations/recurring` is a kind of donation, no id.
     let is_kind = || {
@@ -245,6 +249,8 @@ fn of_key(path: &Path, last: &Segment, method: &str) -> Option<EffectClass> {
         .any(|it| key.ends_with(it));
     let is_noun =
         verb.text.ends_with('s') || verb.is(READ | ORDINARY | ORDINARY_VERB | TELEMETRY | DESTROY | WEAK);
+    let is_copied = matches!(verb.text.as_str(), "duplicate" | "clone" | "copy");
+    let is_noun = is_noun && !is_copied;
     (is_own && is_key && !is_noun).then_some(EffectClass::Power)
 }
 

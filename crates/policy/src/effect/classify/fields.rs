@@ -213,7 +213,10 @@ fn judge_identifier(field: &EffectField) -> Option<EffectClass> {
     }
     let found = words(value);
     let is_known = found.len() > 1 && found.iter().all(|word| word.uses != 0 || found.len() > 2);
-    let leads = found.first().is_some_and(|word| word.is(DESTROY | SEND | PAY | POWER | CANCEL | CLOSING));
+    // The name of a server action is the first of a list.
+    let lead = if field.name == "[0]" { LEAD } else { 0 };
+    let acts = DESTROY | SEND | PAY | POWER | CANCEL | CLOSING | lead;
+    let leads = found.first().is_some_and(|word| word.is(acts));
     match name::judge(&found, &[]) {
         Some(Verdict::Consequential(class)) if is_known && leads => Some(class),
         _ => None,
@@ -275,11 +278,12 @@ pub(super) fn is_truthy(value: &str) -> bool {
 pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Option<(EffectClass, String)> {
     let reads = base == Some(Verdict::Read);
     let is_patch = effect.request.content_type.contains("json-patch")
-        || effect.fields.iter().any(|field| {
-            last_part(&field.name) == "path"
-                && field.value.starts_with('/')
-                && !effect.fields.iter().any(|other| last_part(&other.name) == "method")
-        });
+        || effect.fields.iter().any(|field| last_part(&field.name) == "op")
+            && effect.fields.iter().any(|field| {
+                last_part(&field.name) == "path"
+                    && field.value.starts_with('/')
+                    && !effect.fields.iter().any(|other| last_part(&other.name) == "method")
+            });
     let is_delta = effect.fields.iter().any(|field| matches!(last_part(&field.name), "retain" | "insert"));
     let mut best: Option<(EffectClass, String)> = None;
     let mut keep = |class: EffectClass, name: &str| {
@@ -335,7 +339,8 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         }
         // A bulk request has the operation as a key: `{"delete": {"_id": 1}}`.
         let first = field.name.split(['.', '[']).next().unwrap_or_default();
-        let is_key = first == "delete" && first.len() < field.name.len();
+        let is_parent = || field.name.rsplit_once('.').is_some_and(|(front, _)| last_part(front) == "delete");
+        let is_key = first == "delete" && first.len() < field.name.len() || is_parent();
         if is_set && (is_destroying_name(&field.name) || is_key) && !path.any(ORDINARY) {
             keep(EffectClass::Destroy, &field.name);
         }
@@ -355,6 +360,16 @@ pub(super) fn judge(effect: &Effect, path: &Path, base: Option<Verdict>) -> Opti
         keep(class, name);
     }
     best
+}
+
+/// Whether a body says in so many words what is to be done: `{"op": "delete", "id": 3}`. Reports have actions and events.
+pub(super) fn commands(effect: &Effect) -> bool {
+    const NAMES: [&str; 7] = ["op", "cmd", "do", "command", "_method", "verb", "rpc"];
+    let is_command = |field: &EffectField| {
+        NAMES.contains(&field.name.to_ascii_lowercase().as_str())
+            && matches!(judge_operation(&field.name, &field.value), Some(Verdict::Consequential(_)))
+    };
+    effect.fields.iter().any(is_command)
 }
 
 /// Whether the body is a report on what somebody did: events with their time and properties, whatever the address is called.

@@ -1,14 +1,14 @@
 //! GET and HEAD: harmless, except for those that are consequential by their address or by the link that was clicked.
 
 use super::fields;
-use super::label;
 use super::name::{self, Verdict};
 use super::path::{self, Path, Segment};
 use super::terms::*;
+use super::{dispatch, get_cause};
+use crate::EffectClass;
 use crate::effect::decode::pairs;
 use crate::effect::{CausingAction, RequestHead};
 use crate::percent::decode;
-use crate::{Action, EffectClass};
 
 /// More words than a control has: the title of an article.
 const MOST_WORDS: usize = 4;
@@ -20,8 +20,9 @@ pub(super) fn judge(head: &RequestHead<'_>, cause: Option<&CausingAction>) -> Op
     if is_static(head, path, query) {
         return None;
     }
-    let by_address = if may_trigger(path) || may_trigger(query) { by_address(head, query) } else { None };
-    by_address.or_else(|| by_cause(head, path, query, cause?))
+    let may_trigger = may_trigger(path) || may_trigger(query);
+    let by_address = if may_trigger { by_address(head, query) } else { None };
+    by_address.or_else(|| get_cause::judge(head, path, query, may_trigger, cause?))
 }
 
 /// Parts of a page are fetched by the hundred. A part is what its address says, not what the page uses it for: a script
@@ -89,11 +90,11 @@ fn by_address(head: &RequestHead<'_>, query: &str) -> Option<(EffectClass, Strin
     {
         return by_graphql(query);
     }
-    by_query(&path, query).or_else(|| by_path(&path, query))
+    by_query(&path, query).or_else(|| by_dispatch(&path, query)).or_else(|| by_path(&path, query))
 }
 
 /// The page on which the administration of Django asks before it deletes: `/admin/shop/order/4/delete/`.
-fn is_django_question(path: &Path, url: &str) -> bool {
+pub(super) fn is_django_question(path: &Path, url: &str) -> bool {
     let is = |at: usize, name: &str| matches!(&path.segments[at].words[..], [word] if word.text == name);
     url.ends_with("/delete/")
         && path.segments.len() == 5
@@ -102,7 +103,7 @@ fn is_django_question(path: &Path, url: &str) -> bool {
         && is(4, "delete")
 }
 
-fn is_documentation(path: &Path) -> bool {
+pub(super) fn is_documentation(path: &Path) -> bool {
     let is_title = |segment: &Segment| segment.words.len() > MOST_WORDS;
     let last = path.segments.iter().rev().find(|segment| !segment.is_id);
     let is_docs = path.segments.iter().take(3).any(|segment| segment.words.len() <= 2 && segment.any(DOCS));
@@ -155,6 +156,11 @@ fn by_query(path: &Path, query: &str) -> Option<(EffectClass, String)> {
         found = Some((EffectClass::Power, "client_id".to_owned()));
     }
     found
+}
+
+fn by_dispatch(path: &Path, query: &str) -> Option<(EffectClass, String)> {
+    let parameters: Vec<_> = pairs(query).take(60).collect();
+    dispatch::judge(path, parameters.iter().map(|(name, value)| (&**name, &**value)))
 }
 
 fn by_path(path: &Path, query: &str) -> Option<(EffectClass, String)> {
@@ -298,72 +304,6 @@ fn exports(all: &[Word], core: &[&Word]) -> bool {
     let downloads = all.iter().any(|word| word.text == "download")
         && all.iter().any(|word| DATA.contains(&word.text.as_str()));
     ends || downloads
-}
-
-/// A link or button that says "Delete" and leads to one thing.
-fn by_cause(
-    head: &RequestHead<'_>,
-    path: &str,
-    query: &str,
-    cause: &CausingAction,
-) -> Option<(EffectClass, String)> {
-    if !cause.is_recent
-        || !matches!(cause.action, Action::Click(_) | Action::Press(_) | Action::Dialog(_) | Action::Drag(_))
-    {
-        return None;
-    }
-    if !matches!(head.destination, "document" | "iframe" | "empty" | "") {
-        return None;
-    }
-    let element = cause.on_element().facts.target.as_ref();
-    let href = element.and_then(|element| element.href.as_deref());
-    let is_href = href.is_some_and(|href| same_address(href, head.url));
-    let is_page = same_address(&cause.facts.page_url, head.url);
-    if label::exports(cause) && (is_href || is_data_file(path)) && !is_page {
-        return Some((EffectClass::Power, "label".to_owned()));
-    }
-    if !label::is_plainly_destroying(cause) || is_page {
-        return None;
-    }
-    let path_words = Path::of(head.url);
-    let is_harmless = path_words.any(ORDINARY | TELEMETRY) || is_django_question(&path_words, head.url);
-    if is_harmless || is_documentation(&path_words) {
-        return None;
-    }
-    let form = element.and_then(|element| element.form.as_ref());
-    let is_form = form.is_some_and(|form| form.method == "get" && same_path(&form.action, head.url));
-    let posts = form.is_some_and(|form| form.method == "post");
-    let has_real_link =
-        href.is_some_and(|href| href.starts_with("http") && !same_address(href, &cause.facts.page_url));
-    let counts = is_href || is_form || !posts && !has_real_link && is_about_one_thing(&path_words, query);
-    counts.then(|| (EffectClass::Destroy, "label".to_owned()))
-}
-
-fn is_data_file(path: &str) -> bool {
-    const DATA: [&str; 11] = ["csv", "xlsx", "xls", "zip", "json", "vcf", "ics", "sql", "gz", "tar", "xml"];
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
-    DATA.iter().any(|known| extension.eq_ignore_ascii_case(known))
-}
-
-/// `/i/3/x?k=1`, but neither `/items`, the list that is loaded again, nor `/items/3`, the thing that is shown.
-fn is_about_one_thing(path: &Path, query: &str) -> bool {
-    let last_is_id = path.segments.last().is_none_or(|segment| segment.is_id);
-    let names_thing = path.segments.iter().any(|segment| segment.is_id)
-        || pairs(query).any(|(name, value)| name.to_ascii_lowercase().ends_with("id") && !value.is_empty());
-    let is_list = path.named().next().is_none_or(|(last, _)| {
-        last.any(READ) || last.words.last().is_some_and(|word| word.text.ends_with('s'))
-    });
-    names_thing && !is_list && (!query.is_empty() || !last_is_id)
-}
-
-fn same_address(one: &str, other: &str) -> bool {
-    let bare = |address: &str| address.split('#').next().unwrap_or_default().trim_end_matches('/').to_owned();
-    !one.is_empty() && bare(one) == bare(other)
-}
-
-fn same_path(one: &str, other: &str) -> bool {
-    let bare = |address: &str| address.split(['#', '?']).next().unwrap_or_default().to_owned();
-    bare(one) == bare(other)
 }
 
 #[cfg(test)]

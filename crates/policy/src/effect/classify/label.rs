@@ -14,8 +14,12 @@ pub(super) const CHOICES: [&str; 8] =
     ["checkbox", "radio", "switch", "option", "menuitemcheckbox", "menuitemradio", "slider", "combobox"];
 pub(super) const CONTENT: [&str; 9] =
     ["row", "listitem", "cell", "gridcell", "heading", "article", "paragraph", "treeitem", "textbox"];
-const DESTROYING_GLYPHS: [char; 12] = ['×', '✕', '✖', '✗', '✘', '❌', '🗑', '⌫', '␡', '🚮', '╳', '⨯'];
-const SENDING_GLYPHS: [char; 8] = ['➤', '✈', '📤', '➢', '📨', '🛩', '⮞', '🛫'];
+const DESTROYING_GLYPHS: [char; 18] =
+    ['×', '✕', '✖', '✗', '✘', '❌', '🗑', '⌫', '␡', '🚮', '╳', '⨯', '🧨', '💣', '🚫', '⛔', '☠', '⏏'];
+const SENDING_GLYPHS: [char; 14] =
+    ['➤', '✈', '📤', '➢', '📨', '🛩', '⮞', '🛫', '📢', '📣', '📮', '📧', '✉', '📠'];
+const PAYING_GLYPHS: [char; 7] = ['💳', '💸', '💵', '💶', '💷', '💴', '🪙'];
+const EMPOWERING_GLYPHS: [char; 5] = ['🔑', '🗝', '👑', '🔓', '🔐'];
 /// Parts of words for what happens by itself.
 const AUTOMATIC: [&str; 5] = ["auto", "otomat", "авто", "自动", "자동"];
 /// Words that lead to the next step of a form.
@@ -169,6 +173,25 @@ pub(super) fn is_plainly_destroying(cause: &CausingAction) -> bool {
     })
 }
 
+/// Whether what was acted on has a text rather than a label.
+pub(super) fn is_long(cause: &CausingAction) -> bool {
+    const MOST_WORDS: usize = 4;
+    let element = cause.on_element().facts.target.as_ref();
+    element.is_some_and(|element| label_of(element).split_whitespace().count() > MOST_WORDS)
+}
+
+/// Whether what was acted on has more words than a verb with its object.
+pub(super) fn is_title(cause: &CausingAction) -> bool {
+    let element = cause.on_element().facts.target.as_ref();
+    element.is_some_and(|element| label_of(element).split_whitespace().count() > 2)
+}
+
+/// The first word of what was acted on.
+pub(super) fn first_word(cause: &CausingAction) -> Option<String> {
+    let element = cause.on_element().facts.target.as_ref()?;
+    words(label_of(element)).into_iter().next().map(|word| word.text)
+}
+
 /// Whether what was acted on exports something.
 pub(super) fn exports(cause: &CausingAction) -> bool {
     let acted = cause.on_element();
@@ -251,6 +274,12 @@ fn of_text(label: &str) -> Option<EffectClass> {
         }
         if label.contains(SENDING_GLYPHS) {
             return Some(EffectClass::Send);
+        }
+        if label.contains(PAYING_GLYPHS) {
+            return Some(EffectClass::Pay);
+        }
+        if label.contains(EMPOWERING_GLYPHS) {
+            return Some(EffectClass::Power);
         }
     }
     of_meanings(label)
@@ -367,7 +396,7 @@ fn by_name(label: &str) -> Option<EffectClass> {
 fn led(found: &[Word]) -> Option<EffectClass> {
     const MOST_WORDS: usize = 8;
     // "Order by name", "Reject all".
-    const AFTER: [&str; 7] = ["by", "me", "in", "up", "out", "and", "all"];
+    const AFTER: [&str; 8] = ["by", "me", "in", "up", "out", "and", "all", "of"];
     let is_lead_in = |word: &&Word| matches!(word.text.as_str(), "yes" | "confirm" | "please" | "now" | "ok");
     let said: Vec<&Word> = found.iter().skip_while(is_lead_in).collect();
     let (first, last) = (said.first()?, said.last()?);
@@ -397,6 +426,9 @@ fn led(found: &[Word]) -> Option<EffectClass> {
     let is_title =
         last.is(UI_NOUN | ORDINARY) || said.get(1).is_some_and(|it| AFTER.contains(&it.text.as_str()));
     // One word may be the name of a page or a field.
-    let is_alone = said.len() == 1 && (class == EffectClass::Send || first.is(SEND_NOUN | POWER_NOUN));
+    const OF_VERBS: [&str; 9] = ["ate", "ize", "ise", "ibe", "uce", "ose", "ify", "ute", "are"];
+    let is_verb = OF_VERBS.iter().any(|ending| first.text.ends_with(ending)) && first.text.len() > 6;
+    let is_alone =
+        said.len() == 1 && (class == EffectClass::Send && !is_verb || first.is(SEND_NOUN | POWER_NOUN));
     (!is_alone && !is_title && said.len() <= MOST_WORDS).then_some(class)
 }

@@ -3,7 +3,7 @@
 use super::name::Verdict;
 use super::path::Path;
 use super::terms::{FILLER, SOCKET, words};
-use super::{EffectClass, Signals, fields, is_lifted, judge_operation, label, unknown};
+use super::{EffectClass, Signals, dispatch, fields, is_lifted, judge_operation, label, unknown};
 use crate::effect::Effect;
 use crate::{CausingAction, Evidence};
 
@@ -18,6 +18,7 @@ pub(super) fn judge(effect: &Effect, cause: Option<&CausingAction>) -> (EffectCl
         let is_invocation =
             field.name == "target" && effect.fields.iter().any(|it| it.name.starts_with("arguments"));
         let names = is_invocation
+            || field.name == "[0]"
             || matches!(
                 last.as_str(),
                 "type"
@@ -76,6 +77,11 @@ pub(super) fn judge(effect: &Effect, cause: Option<&CausingAction>) -> (EffectCl
     if let Some((class, name)) = fields::judge(effect, &path, base) {
         signals.add(class, "field", &name);
     }
+    let parameters = effect.fields.iter().map(|field| (&*field.name, &*field.value));
+    let dispatched = || dispatch::of_parameters(parameters).filter(|_| base.is_none());
+    if let Some((class, name)) = dispatch::of_text(effect).or_else(dispatched) {
+        signals.add(class, "message", &name);
+    }
     if let Some((class, label)) = cause.and_then(label::judge)
         && (base != Some(Verdict::Ordinary) || is_lifted(class, &path, &named, false))
     {
@@ -99,6 +105,7 @@ fn is_identifier(value: &str) -> bool {
 
 /// Whether a value is what the message itself is called: `{"e": "say"}`.
 fn is_event(effect: &Effect, value: &str) -> bool {
-    const NAMES: [&str; 9] = ["type", "event", "op", "action", "method", "cmd", "command", "kind", "e"];
+    const NAMES: [&str; 10] =
+        ["type", "event", "op", "action", "method", "cmd", "command", "kind", "e", "[0]"];
     effect.fields.iter().any(|field| field.value == value && NAMES.contains(&field.name.as_str()))
 }

@@ -6,8 +6,10 @@
 mod access;
 mod address;
 mod code;
+mod dispatch;
 mod fields;
 mod get;
+mod get_cause;
 mod label;
 mod message;
 mod name;
@@ -194,13 +196,19 @@ fn request(effect: &Effect, cause: Option<&CausingAction>) -> (EffectClass, Vec<
     };
     // A form that leads to another page is no beacon.
     let leads_on = matches!(effect.request.destination.as_str(), "document" | "iframe" | "frame");
-    if base == Some(Verdict::Telemetry) && !leads_on || refreshes {
+    let is_report = base == Some(Verdict::Telemetry) && !leads_on && !fields::commands(effect);
+    if is_report || refreshes {
         return (EffectClass::Read, Vec::new());
     }
     let is_known_read = base == Some(Verdict::Read) && !operations.is_empty();
     if !is_known_read {
         judge_query(effect, &path, &mut signals);
         if let Some((class, name)) = fields::judge(effect, &path, base) {
+            signals.add(class, "field", &name);
+        }
+        let parameters = effect.fields.iter().map(|field| (&*field.name, &*field.value));
+        let dispatched = || dispatch::judge(&path, parameters).filter(|_| operations.is_empty());
+        if let Some((class, name)) = dispatch::of_text(effect).or_else(dispatched) {
             signals.add(class, "field", &name);
         }
     }

@@ -327,9 +327,55 @@ pub(super) fn created(words: &[Word]) -> Option<EffectClass> {
         Some(EffectClass::Send)
     } else if last.is(DESTROY_NOUN) {
         Some(EffectClass::Destroy)
+    } else if last.uses & !FILLER == 0 {
+        nominal(&last.text)
     } else {
         None
     }
+}
+
+/// The class of the verb that a noun is formed from: `pledges`, `confiscations`, `forfeitures`, `investments`.
+fn nominal(noun: &str) -> Option<EffectClass> {
+    const ENDINGS: [&str; 9] = ["ment", "ation", "ition", "ion", "al", "ure", "ance", "ence", "ship"];
+    const SHORTEST: usize = 4;
+    // What a shop promotes is a discount.
+    const NONE: [&str; 3] = ["promotion", "elevation", "institution"];
+    let singular = noun.strip_suffix('s').unwrap_or(noun);
+    if NONE.contains(&singular) {
+        return None;
+    }
+    let class = |uses: Uses| {
+        [
+            (PAY, EffectClass::Pay),
+            (POWER, EffectClass::Power),
+            (DESTROY, EffectClass::Destroy),
+            (SEND, EffectClass::Send),
+        ]
+        .into_iter()
+        .find_map(|(wanted, class)| (uses & wanted != 0).then_some(class))
+        .filter(|_| uses & (ORDINARY | ORDINARY_VERB) == 0)
+    };
+    let by_ending = || {
+        ENDINGS
+            .iter()
+            .filter_map(|ending| singular.strip_suffix(ending))
+            .filter(|stem| stem.len() >= SHORTEST)
+            .find_map(|stem| {
+                let bytes = stem.as_bytes();
+                let is_doubled = bytes[bytes.len() - 1] == bytes[bytes.len() - 2];
+                let bare = &stem[..stem.len() - usize::from(is_doubled)];
+                class(
+                    uses_of(stem)
+                        | uses_of(&format!("{stem}e"))
+                        | uses_of(&format!("{stem}ate"))
+                        | uses_of(bare),
+                )
+            })
+    };
+    // `ships` are no dispatches, but `pledges` are paid.
+    let is_only_paid = || singular != noun && uses_of(singular) & !FILLER == PAY;
+    let by_plural = || is_only_paid().then_some(EffectClass::Pay);
+    by_ending().or_else(by_plural)
 }
 
 /// Whether a name that reads does so for certain. A POST to `compare`, `resolve` or `page` may change something.

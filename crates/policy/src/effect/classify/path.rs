@@ -58,6 +58,7 @@ impl Path {
         let last = raw.len().saturating_sub(1);
         let mut segments: Vec<Segment> =
             raw.iter().enumerate().map(|(at, part)| segment(part, at == last)).collect();
+        segments.iter_mut().for_each(unmark_modifiers);
         for at in 1..segments.len() {
             let is_plural = || {
                 let word = segments[at - 1].words.last().map_or("", |word| word.text.as_str());
@@ -262,6 +263,16 @@ fn segment(part: &str, is_last: bool) -> Segment {
     let part = part.split(';').next().unwrap_or_default();
     let bare = if is_last { strip_extension(part) } else { part };
     Segment { words: words(bare), is_id: is_id(bare) }
+}
+
+/// `tour-bookings` are bookings: a word before what is paid for does not make it come and go.
+fn unmark_modifiers(segment: &mut Segment) {
+    if let [modifiers @ .., head] = &mut segment.words[..]
+        && head.is(PAY_NOUN)
+        && !head.is(ORDINARY | UI_NOUN)
+    {
+        modifiers.iter_mut().for_each(|word| word.uses &= !ORDINARY);
+    }
 }
 
 fn strip_extension(part: &str) -> &str {

@@ -31,7 +31,9 @@ pub(super) fn pays(effect: &Effect) -> Option<(EffectClass, &str)> {
                 | "paypalorderid"
                 | "walletpassphrase"
         );
-        if is_card || is_code || is_method {
+        let is_stake = matches!(name.as_str(), "stake" | "wager" | "bid" | "bet" | "bidamount" | "betamount")
+            && field.value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        if is_card || is_code || is_method || is_stake {
             return Some((EffectClass::Pay, &field.name));
         }
         let found = words(last_part(&field.name));

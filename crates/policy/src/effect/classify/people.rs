@@ -83,7 +83,9 @@ fn addresses(effect: &Effect) -> Option<&str> {
         TO.contains(&name.as_str()) && is_person(&field.value)
     };
     let to = effect.fields.iter().find(is_to)?;
-    (effect.fields.iter().any(is_text) && !is_draft(effect)).then_some(to.name.as_str())
+    // Who is called hears it.
+    let is_call = last_part(&to.name) == "to" && to.value.starts_with('+');
+    ((is_call || effect.fields.iter().any(is_text)) && !is_draft(effect)).then_some(to.name.as_str())
 }
 
 /// A text and the channel that it is written in: `channel_id` with `initial_comment`.

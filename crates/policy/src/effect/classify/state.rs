@@ -155,6 +155,10 @@ fn publishes(effect: &Effect) -> Option<(EffectClass, &str)> {
             ("ispublic" | "public" | "anyonecanview", "true" | "1" | "on") => {
                 Some((EffectClass::Power, field.name.as_str()))
             }
+            // Drafts are kept; what is none any more is shown.
+            ("draft" | "isdraft", "false" | "0") if effect.fields.len() <= FEW_FIELDS => {
+                Some((EffectClass::Send, field.name.as_str()))
+            }
             ("private" | "isprivate", "false" | "0") if effect.request.method != "POST" => {
                 Some((EffectClass::Power, field.name.as_str()))
             }

@@ -18,6 +18,8 @@ pub(super) enum LabelTone {
     Affirms,
     /// It is a verb, by its form, of no ordinary work.
     Command,
+    /// One word that no list has: a choice ("Monthly") more often than a verb.
+    Word,
     Unknown,
 }
 
@@ -34,7 +36,9 @@ pub(super) fn tone(cause: &CausingAction) -> Option<(LabelTone, &str)> {
         Action::Dialog(answer) if answer.accept => {
             let dialog = facts.dialog.as_ref().filter(|dialog| dialog.kind == "confirm")?;
             // Sites ask before what cannot be undone.
-            let is_ordinary = phrases::judge(&dialog.message).is_ordinary || is_ordinary(&dialog.message);
+            let is_ordinary = phrases::judge(&dialog.message).is_ordinary
+                || is_ordinary(&dialog.message)
+                || is_word(&dialog.message);
             let tone = if is_ordinary { LabelTone::Ordinary } else { LabelTone::Affirms };
             return Some((tone, &dialog.message));
         }
@@ -46,14 +50,17 @@ pub(super) fn tone(cause: &CausingAction) -> Option<(LabelTone, &str)> {
     let is_named = label.chars().filter(|c| c.is_alphabetic()).count() >= 3 || !label.is_ascii();
     let tone = if reading.affirms {
         LabelTone::Affirms
-    } else if reading.is_generic {
+    } else if reading.is_generic || !label.chars().any(char::is_alphanumeric) {
+        // A picture says no more than no label: "🔍".
         LabelTone::Generic
     } else if has_price(label) {
         LabelTone::Command
     } else if reading.is_ordinary || is_ordinary(label) || !is_named {
         LabelTone::Ordinary
-    } else if verb::is_command(label) {
+    } else if verb::is_command(label) || is_imperative(label) {
         LabelTone::Command
+    } else if is_word(label) {
+        LabelTone::Word
     } else {
         LabelTone::Unknown
     };
@@ -69,7 +76,7 @@ pub(super) fn is_line(cause: &CausingAction) -> bool {
         Action::Press(press) => matches!(press.chord.key, Key::Named(key) if key.name == "Enter"),
         _ => false,
     };
-    ends && element.role == "textbox" && !is_ordinary(&element.name)
+    ends && element.role == "textbox" && !is_ordinary(&element.name) && !is_word(&element.name)
 }
 
 /// Whether a control was acted on, with or without a label.
@@ -103,14 +110,43 @@ fn is_ordinary(text: &str) -> bool {
     let is_foreign = !text.is_ascii();
     is_foreign && known.into_iter().any(|meaning| meanings.has(meaning))
         || leads
-        // One word is a choice more often than a verb that no list has: "Monthly", "Bold".
-        || matches!(&found[..], [one] if one.text.is_ascii() && !verb::is_command(text))
         || is_title(found.first())
         || is_title(found.last())
         || found
             .iter()
             .any(|word| word.is(ORDINARY) || !word.text.is_ascii() && word.is(ORDINARY_VERB | CHANGE | MAKE))
 }
+
+/// One word of Latin letters that is no verb by its form: "Monthly", "Bold", "Short".
+fn is_word(text: &str) -> bool {
+    matches!(&words(text)[..], [one] if one.text.is_ascii()) && !verb::is_command(text)
+}
+
+/// "Back this project", "Bail out": the verb of an English sentence, whatever it means.
+fn is_imperative(label: &str) -> bool {
+    const MOST_WORDS: usize = 7;
+    const DETERMINERS: [&str; 14] =
+        ["this", "that", "these", "those", "the", "my", "our", "your", "it", "him", "her", "them", "a", "an"];
+    const PARTICLES: [&str; 5] = ["out", "off", "away", "aside", "apart"];
+    if !label.is_ascii() {
+        return false;
+    }
+    let text = label.to_ascii_lowercase();
+    let found: Vec<&str> =
+        text.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty()).collect();
+    let [first, second, ..] = found[..] else { return false };
+    // What is done to something is named after the verb: "Half off" names a price.
+    let is_phrasal = PARTICLES.contains(&second) && !label.contains(|c: char| c.is_ascii_digit());
+    let is_unknown = first.len() >= 3 && uses_of(first) & !FILLER == 0 && !PREPOSITIONS.contains(&first);
+    is_unknown && found.len() <= MOST_WORDS && (DETERMINERS.contains(&second) || is_phrasal)
+}
+
+/// Words before a noun that are no verbs: "In the box", "For my team".
+const PREPOSITIONS: [&str; 30] = [
+    "for", "from", "with", "without", "about", "into", "onto", "over", "under", "after", "before", "during",
+    "until", "since", "like", "what", "why", "how", "when", "where", "who", "not", "only", "also", "all",
+    "both", "just", "and", "but", "near",
+];
 
 /// "Confirm ride for €14", "Bestätigen (12,50 EUR)"; but neither "From €14" nor "€14".
 fn has_price(label: &str) -> bool {

@@ -5,8 +5,10 @@
 
 use super::EffectClass;
 use super::access::is_technical;
-use super::fields::last_part;
+use super::dispatch::says_nothing;
+use super::fields::{is_strict_name, last_part};
 use super::path::Path;
+use super::phrases;
 use super::terms::*;
 use super::tone::{self, LabelTone};
 use crate::CausingAction;
@@ -41,31 +43,26 @@ pub(super) fn judge(
         return Some((EffectClass::Send, "line".to_owned()));
     }
     let (tone, label) = tone::tone(cause).unwrap_or((LabelTone::Generic, ""));
-    // A button "Drain" that posts to `/queues/4/drain` is no choice such as "Monthly".
-    let verb = path.segments.last().and_then(|segment| segment.words.last());
-    let echoes = verb.is_some_and(|verb| verb.uses == 0 && verb.text == label.trim().to_lowercase());
+    let echoes = || echoes(effect, path, operations, label);
+    let is_staked = || stakes(effect, path);
     let asks = match (shape, tone) {
-        (RequestShape::Command, _) if echoes => true,
+        (RequestShape::Command, _) if echoes() => true,
         (_, LabelTone::Ordinary) => false,
         // A form that is filled in is confirmed, too.
         (RequestShape::Thing, LabelTone::Affirms) => effect.fields.len() <= MOST_CONFIRMED,
         (_, LabelTone::Affirms) => true,
         (RequestShape::Command, _) => tone::is_control(cause),
-        (RequestShape::Opaque, LabelTone::Command | LabelTone::Unknown) => true,
-        (RequestShape::Thing, LabelTone::Command) => true,
-        (RequestShape::Act, LabelTone::Command) => true,
-        (RequestShape::Act, LabelTone::Unknown) => is_phrase(label),
-        (RequestShape::Act | RequestShape::Opaque | RequestShape::Thing, _) => false,
+        (_, LabelTone::Command) | (RequestShape::Opaque, LabelTone::Unknown) => true,
+        (RequestShape::Act, LabelTone::Unknown) => is_phrase(label) || echoes(),
+        (_, LabelTone::Word | LabelTone::Unknown) => echoes() || is_staked(),
+        (RequestShape::Act | RequestShape::Opaque | RequestShape::Thing, LabelTone::Generic) => false,
     };
     asks.then(|| (EffectClass::Unknown, label.to_owned()))
 }
 
 fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> RequestShape {
-    let says_nothing = |words: &[Word]| {
-        words.iter().all(|word| {
-            word.is(GENERIC) || word.text.len() <= 2 || word.text.chars().all(|c| c.is_ascii_digit())
-        })
-    };
+    let named_by_field = operation_of_field(effect).filter(|_| operations.is_empty());
+    let operations = named_by_field.as_ref().map_or(operations, std::slice::from_ref);
     if !operations.is_empty() {
         let named: Vec<Vec<Word>> =
             operations.iter().map(|name| words(name.split(' ').next_back().unwrap_or(name))).collect();
@@ -88,17 +85,130 @@ fn shape(effect: &Effect, path: &Path, operations: &[&str]) -> RequestShape {
     command_shape(effect, path).unwrap_or(RequestShape::Thing)
 }
 
+/// `{"op": "evict", "id": 3}`: the verb that a field names, of a request that says nothing else.
+fn operation_of_field(effect: &Effect) -> Option<&str> {
+    const SHORTEST: usize = 4;
+    const NAMES: [&str; 4] = ["fn", "call", "what", "intent"];
+    let is_operation = |field: &&EffectField| {
+        (is_strict_name(&field.name) || NAMES.contains(&field.name.as_str()))
+            && field.value.len() >= SHORTEST
+            && field.value.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+    };
+    let field = effect.fields.iter().find(is_operation)?;
+    let is_other = |other: &&EffectField| {
+        !std::ptr::eq(*other, field)
+            && !is_technical(&last_part(&other.name).to_ascii_lowercase())
+            && !names_id(other)
+    };
+    effect.fields.iter().all(|it| !is_other(&it)).then_some(field.value.as_str())
+}
+
+/// Whether a field says which thing is meant. `{"key": "VOL_UP"}` names none.
+fn names_id(field: &EffectField) -> bool {
+    words(last_part(&field.name)).last().is_some_and(|word| ID_NAMES.contains(&word.text.as_str()))
+        && (field.value.is_empty() || field.value.bytes().any(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether the page and the request say the same verb, which no list has: a button "Drain" that posts to `/queues/4/drain`,
+/// "Evict tenant" that saves `status: evicted`. A choice is saved as it is called: `color: blue`.
+fn echoes(effect: &Effect, path: &Path, operations: &[&str], label: &str) -> bool {
+    let said = words(label);
+    let whole: String = said.iter().map(|word| word.text.as_str()).collect();
+    let is_unknown = |word: &&Word| word.uses & !FILLER == 0 && !is_known(word) && !word.text.ends_with("ed");
+    let verb = said.first().filter(is_unknown);
+    let is_verb = |word: &Word| {
+        is_unknown(&word)
+            && (word.text == whole || verb.is_some_and(|verb| is_same_verb(&verb.text, &word.text)))
+    };
+    let fields =
+        || effect.fields.iter().filter(|field| !is_technical(&last_part(&field.name).to_ascii_lowercase()));
+    // What a tool does by a number is ordinary: "Transpose" with `steps: 2`.
+    let is_tool = || fields().next().is_some() && fields().all(is_measure);
+    let in_path = match &path.segments[..] {
+        [before @ .., last] => {
+            let has_owner =
+                before.iter().any(|it| it.is_id) || !before.is_empty() && fields().next().is_none();
+            has_owner && matches!(&last.words[..], [word] if is_verb(word)) && !is_tool()
+        }
+        _ => false,
+    };
+    let in_operations = || {
+        operations.iter().any(|name| {
+            words(name.rsplit([' ', '.', '/']).next().unwrap_or(name)).first().is_some_and(is_verb)
+        })
+    };
+    let in_state = || {
+        effect.fields.iter().filter(|field| field.length <= LONGEST_STATE).any(|field| {
+            verb.is_some_and(|verb| {
+                field.value.eq_ignore_ascii_case(&format!("{}ed", verb.text.trim_end_matches('e')))
+            }) && words(last_part(&field.name)).last().is_some_and(|word| word.is(STATE_FIELD))
+        })
+    };
+    in_path || in_operations() || in_state()
+}
+
+const LONGEST_STATE: usize = 40;
+
+/// A number of something: `steps: 2`, `l: 3`. `bin: 2` and `year: 2025` say to what.
+fn is_measure(field: &EffectField) -> bool {
+    let name = last_part(&field.name);
+    let is_number =
+        !field.value.is_empty() && field.value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    is_number && !names_id(field) && (name.len() <= 2 || name.ends_with('s'))
+}
+
+/// `evict` and `eviction`, `sign` and `signing`.
+fn is_same_verb(one: &str, other: &str) -> bool {
+    const SHORTEST: usize = 4;
+    const LONGEST_ENDING: usize = 4;
+    let common = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
+    common >= SHORTEST && one.len().max(other.len()) - common <= LONGEST_ENDING
+}
+
+/// Whether money is at stake: a field holds an amount, and nothing says that it is only written down.
+fn stakes(effect: &Effect, path: &Path) -> bool {
+    const STAKES: [&str; 7] = ["price", "shares", "stake", "bid", "tip", "deposit", "offer"];
+    const KEPT: [&str; 16] = [
+        "budget",
+        "budgets",
+        "expense",
+        "expenses",
+        "ledger",
+        "recipe",
+        "recipes",
+        "ingredient",
+        "ingredients",
+        "goal",
+        "goals",
+        "product",
+        "products",
+        "calculator",
+        "inventory",
+        "stock",
+    ];
+    let is_amount = |field: &EffectField| {
+        let found = words(last_part(&field.name));
+        let names = found.last().is_some_and(|word| {
+            word.is(AMOUNT) && !matches!(word.text.as_str(), "value" | "sum" | "valor")
+                || STAKES.contains(&word.text.as_str())
+        });
+        names && field.value.bytes().any(|byte| byte.is_ascii_digit())
+    };
+    effect.fields.iter().any(is_amount) && !path.has_word(&KEPT)
+}
+
 /// "Raise bid", but neither "Blue" nor "3 points": these are choices.
 fn is_phrase(label: &str) -> bool {
     label.split_whitespace().count() >= 2 && !label.contains(|c: char| c.is_ascii_digit())
 }
 
-/// `POST /campaigns/4/blast` without fields, or `POST /campaigns/blast` with nothing but an id.
+/// `POST /campaigns/4/blast` without fields, `POST /press/4/embargo/lift`, or `POST /campaigns/blast` with nothing but an id.
 fn command_shape(effect: &Effect, path: &Path) -> Option<RequestShape> {
     const SHORTEST: usize = 4;
     const FEW_FIELDS: usize = 2;
-    let [.., before, last] = &path.segments[..] else { return None };
+    let [before @ .., last] = &path.segments[..] else { return None };
     let [verb] = &last.words[..] else { return None };
+    let has_owner = before.iter().any(|segment| segment.is_id);
     let is_verb = !last.is_id
         && verb.text.chars().count() >= SHORTEST
         && !verb.text.ends_with('s')
@@ -107,14 +217,9 @@ fn command_shape(effect: &Effect, path: &Path) -> Option<RequestShape> {
         && !is_known(verb)
         && effect.request.method == "POST";
     let is_visible = |field: &&EffectField| !is_technical(&last_part(&field.name).to_ascii_lowercase());
-    let names_id = |field: &EffectField| {
-        // `{"key": "VOL_UP"}` names no thing.
-        words(last_part(&field.name)).last().is_some_and(|word| ID_NAMES.contains(&word.text.as_str()))
-            && (field.value.is_empty() || field.value.bytes().any(|byte| byte.is_ascii_digit()))
-    };
     let (ids, others): (Vec<_>, Vec<_>) =
         effect.fields.iter().filter(is_visible).partition(|field| names_id(field));
-    if !is_verb || !before.is_id && ids.is_empty() {
+    if !is_verb || before.is_empty() || !has_owner && ids.is_empty() {
         None
     } else if others.is_empty() {
         Some(RequestShape::Command)
@@ -150,6 +255,7 @@ fn is_known(word: &Word) -> bool {
         && word.text.len() >= SHORTEST_FORMED
         && word.uses & !FILLER == 0
         && !TAKING.iter().any(|stem| word.text.starts_with(stem))
+        || phrases::judge(&word.text).is_ordinary
         || word.is(MAKE
             | CHANGE
             | ORDINARY
