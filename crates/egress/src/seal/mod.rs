@@ -13,7 +13,7 @@ mod view;
 pub(crate) use cookies::{seal_set_cookie, unseal_cookies};
 pub use credential::{SealedCookie, SealedCredential, SealedHeader, SealedValue};
 pub(crate) use fields::field_of;
-pub(crate) use headers::{add_headers, seal_headers, unseal_headers, unseal_path};
+pub(crate) use headers::{add_headers, seal_headers, seal_lines, unseal_headers, unseal_path};
 pub(crate) use initiator::{Initiator, RequestKind};
 pub(crate) use navigation::StartedNavigations;
 pub use places::{PlaceKind, PlaceholderPlace};
