@@ -257,8 +257,10 @@ fn unused_placeholder(view: &SealView, secret: &Secret) -> Placeholder {
     placeholder
 }
 
+/// Never one of the credential's own: a site may show it for as long as the session lasts.
 fn forget_older(credential: &mut CredentialView, name: &str, host: &str) {
-    let is_value = |known: &LearnedCookie| known.cookie.name == name && known.cookie.host == host;
+    let is_value =
+        |known: &LearnedCookie| known.sequence > 0 && known.cookie.name == name && known.cookie.host == host;
     let values = credential.cookies.iter().filter(|known| is_value(known)).count();
     let mut excess = values.saturating_sub(MAX_VALUES_PER_COOKIE);
     credential.cookies.retain(|known| {

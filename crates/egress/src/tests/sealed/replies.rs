@@ -141,6 +141,7 @@ async fn a_rotated_cookie_gets_a_placeholder_of_its_own_and_works_from_then_on()
     // The last eight are kept; older ones are forgotten.
     let known = all.iter().filter(|held| proxy.seal.resolve(held).is_some()).count();
     assert_eq!((known, proxy.seal.resolve(&all[3]).is_none()), (8, true));
+    assert!(proxy.seal.resolve(credential.session.as_str()).is_some(), "the injected value stays");
 }
 
 #[tokio::test]
