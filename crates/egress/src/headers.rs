@@ -23,25 +23,48 @@ const HOP: &[&str] = &[
     "upgrade",
 ];
 
-/// What may be passed on, in its old order. Nothing is added: a site does not learn of the proxy.
+/// Headers of both ends, whatever `Connection` says: without them the two sides could differ about where a message ends or
+/// how it is read, or about who sent it.
+const END_TO_END: &[&str] = &[
+    "content-encoding",
+    "content-length",
+    "host",
+    "origin",
+    "referer",
+    "sec-fetch-dest",
+    "sec-fetch-mode",
+    "sec-fetch-site",
+];
+
+/// What may be passed on, in its old order. Nothing is added: a site does not learn of the proxy. Of a message with a
+/// transfer coding the length is that of nothing.
 pub(crate) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
     let named = named_by_connection(headers);
+    let is_coded = headers.contains_key(header::TRANSFER_ENCODING);
     let mut kept = HeaderMap::with_capacity(headers.len());
     for (name, value) in headers {
         let hop = HOP.contains(&name.as_str()) || named.iter().any(|one| one == name.as_str());
-        if !hop {
+        let is_length = is_coded && name == header::CONTENT_LENGTH;
+        if !hop && !is_length {
             kept.append(name.clone(), value.clone());
         }
     }
     kept
 }
 
-/// Headers that `Connection` declares to be of this hop. A length is never one of them: without it the two
-/// sides could differ about where a message ends.
+/// Whether a message has a transfer coding that nobody undoes. None is ever asked for.
+pub(crate) fn has_unread_transfer_coding(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let is_read =
+        |coding: &str| matches!(coding.trim().to_ascii_lowercase().as_str(), "" | "chunked" | "identity");
+    values.any(|value| !value.to_str().is_ok_and(|codings| codings.split(',').all(is_read)))
+}
+
+/// Headers that `Connection` declares to be of this hop.
 fn named_by_connection(headers: &HeaderMap) -> Vec<String> {
     let values = headers.get_all(header::CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let names = values.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase());
-    names.filter(|name| name != header::CONTENT_LENGTH.as_str() && name != header::HOST.as_str()).collect()
+    names.filter(|name| !END_TO_END.contains(&name.as_str())).collect()
 }
 
 /// The protocol that a message asks to change to, if it does.
@@ -91,11 +114,41 @@ mod tests {
     }
 
     #[test]
-    fn connection_cannot_name_the_length_or_the_host_away() {
+    fn connection_cannot_name_away_what_a_message_is_read_by() {
         check(
             &[("host", "a"), ("content-length", "3"), ("connection", "content-length, host")],
             &["host", "content-length"],
         );
+        check(
+            &[
+                ("connection", "sec-fetch-site, Referer, origin, content-encoding, cookie"),
+                ("sec-fetch-site", "cross-site"),
+                ("referer", "https://evil.test/"),
+                ("origin", "https://evil.test"),
+                ("content-encoding", "gzip"),
+                ("cookie", "a=b"),
+            ],
+            &["sec-fetch-site", "referer", "origin", "content-encoding"],
+        );
+    }
+
+    #[test]
+    fn a_message_has_a_length_or_a_transfer_coding_and_no_coding_but_chunked() {
+        check(&[("content-length", "3"), ("transfer-encoding", "chunked"), ("accept", "*/*")], &["accept"]);
+        for (coding, expected) in [
+            ("chunked", false),
+            ("Chunked", false),
+            ("identity", false),
+            ("gzip, chunked", true),
+            ("gzip", true),
+        ] {
+            assert_eq!(
+                has_unread_transfer_coding(&map(&[("transfer-encoding", coding)])),
+                expected,
+                "{coding}"
+            );
+        }
+        assert!(!has_unread_transfer_coding(&map(&[])));
     }
 
     #[test]

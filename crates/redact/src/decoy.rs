@@ -101,7 +101,7 @@ impl Decoys {
 
     fn index(&mut self) {
         let pairs = self.decoys.iter().map(|decoy| (decoy.text.as_str(), decoy.supplied.expose_secret()));
-        self.swapper = (!self.decoys.is_empty()).then(|| Swapper::new(pairs, Vec::new()));
+        self.swapper = (!self.decoys.is_empty()).then(|| Swapper::new(pairs));
         self.windows.clear();
         for (index, decoy) in self.decoys.iter().enumerate() {
             for (at, window) in decoy.characters.windows(WINDOW).enumerate() {

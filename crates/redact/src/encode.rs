@@ -60,6 +60,16 @@ pub(crate) fn codes(text: &str, separator: &str, write: impl Fn(u32) -> String) 
     out
 }
 
+/// The characters with something between them.
+pub(crate) fn separated(text: &str, separator: &str) -> Zeroizing<String> {
+    let mut out = Zeroizing::new(String::with_capacity(text.len() * (1 + separator.len())));
+    for (at, character) in text.chars().enumerate() {
+        out.push_str(if at > 0 { separator } else { "" });
+        out.push(character);
+    }
+    out
+}
+
 pub(crate) fn hex(bytes: &[u8]) -> Zeroizing<String> {
     Zeroizing::new(hex::encode(bytes))
 }

@@ -46,5 +46,5 @@ pub use redacted_fields::{RedactedFields, assert_redacted};
 pub use redactor::{FoundSecret, JoinedFragments, MASK, Redactor};
 pub use secret::{SHORTEST_SWAPPED, Secret};
 pub use send_in::SendIn;
-pub use swapper::{NamedSecret, SwapStream, Swapper};
+pub use swapper::{FormSet, NamedSecret, SwapPair, SwapStream, Swapper};
 pub use view::is_invisible;

@@ -45,6 +45,8 @@ pub(crate) const USUAL_ESCAPES: &[Escape] = &[
     |c, out| if is_kept(c, ",._") { out.push(c) } else { out.push_str(&format!("\\x{:02X}", u32::from(c))) },
     // A string of SQL or YAML.
     |c, out| if c == '\'' { out.push_str("''") } else { out.push(c) },
+    // Quoted-printable, as mail has it.
+    |c, out| if c == '=' { out.push_str("=3D") } else { out.push(c) },
     // Python's `quote`, and the older `escape` of scripts.
     |c, out| percent(c, out, "-_.~/", true),
     |c, out| percent(c, out, "@*_+-./", true),
@@ -97,6 +99,24 @@ pub(crate) const FULL_ESCAPES: &[Escape] = &[
     // A document within an attribute (`srcdoc`) is escaped once more.
     |c, out| out.push_str(&format!("&amp;#x{:x};", u32::from(c))),
     |c, out| out.push_str(&format!("&amp;#x{:X};", u32::from(c))),
+];
+
+/// The same, as few do.
+pub(crate) const RARE_ESCAPES: &[Escape] = &[
+    // Without the semicolon, which browsers do not need, and with leading zeros.
+    |c, out| out.push_str(&format!("&#x{:x}", u32::from(c))),
+    |c, out| out.push_str(&format!("&#x{:04x};", u32::from(c))),
+    |c, out| out.push_str(&format!("&#{:03};", u32::from(c))),
+    // Strings of style sheets.
+    |c, out| out.push_str(&format!("\\{:x} ", u32::from(c))),
+    |c, out| out.push_str(&format!("\\{:06x}", u32::from(c))),
+    |c, out| out.push_str(&format!("\\{:06X}", u32::from(c))),
+    // Octal, code points in braces, scripts' older `escape`, and JSON in JSON.
+    |c, out| out.push_str(&format!("\\{:03o}", u32::from(c))),
+    |c, out| out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+    |c, out| out.push_str(&format!("%u{:04X}", u32::from(c))),
+    |c, out| out.push_str(&format!("%u{:04x}", u32::from(c))),
+    |c, out| out.push_str(&format!("\\\\u{:04x}", u32::from(c))),
 ];
 
 pub(crate) fn escaped(text: &str, escape: Escape) -> Zeroizing<String> {

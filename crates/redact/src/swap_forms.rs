@@ -2,7 +2,7 @@
 
 use crate::encode::{self, Alphabet, BASE64_SHIFTS};
 use crate::swap_escapes::{
-    FULL_ESCAPES, PERCENT_ESCAPES, USUAL_ESCAPES, escaped, json_plain, percent_component,
+    FULL_ESCAPES, PERCENT_ESCAPES, RARE_ESCAPES, USUAL_ESCAPES, escaped, json_plain, percent_component,
 };
 use crate::value_structure::{is_searchable, leaves_of};
 use base64::alphabet;
@@ -10,6 +10,8 @@ use zeroize::Zeroizing;
 
 /// Forms that escape every character are up to six times as long. Of a longer value only the usual ones are looked for.
 const MOST_FULLY_ESCAPED: usize = 1024;
+/// Forms that hardly any program writes are looked for of short values, which are the ones that people show.
+const MOST_RARELY_WRITTEN: usize = 128;
 /// Lengths at which base64 is broken into lines, by MIME and by PEM.
 const LINE_LENGTHS: [usize; 2] = [76, 64];
 /// A shorter name or value is found beside others by chance.
@@ -59,8 +61,8 @@ impl SharedCharacter {
 }
 
 /// Which forms are looked for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum FormSet {
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FormSet {
     /// Those that programs write by default.
     Usual,
     /// Also those in which every character is written as a number or an escape.
@@ -125,7 +127,10 @@ impl Forms {
     fn add_all(&mut self, find: &str, put: &str, set: FormSet) {
         self.before = self.forms.len();
         let is_full = set == FormSet::All && find.len() <= MOST_FULLY_ESCAPED;
-        for escape in USUAL_ESCAPES.iter().chain(if is_full { FULL_ESCAPES } else { &[] }) {
+        let is_rare = is_full && find.len() <= MOST_RARELY_WRITTEN;
+        let full = if is_full { FULL_ESCAPES } else { &[] };
+        let rare = if is_rare { RARE_ESCAPES } else { &[] };
+        for escape in USUAL_ESCAPES.iter().chain(full).chain(rare) {
             self.add(escaped(find, *escape), escaped(put, *escape));
         }
         let (json, json_put) = (escaped(find, json_plain), escaped(put, json_plain));
@@ -142,6 +147,9 @@ impl Forms {
         for (find, put) in encode::utf16(find).iter().zip(&encode::utf16(put)) {
             self.add_form(find, put, None, None);
         }
+        // A page that shows a name in capitals shows the value so, and names of headers are in lower case.
+        self.add(find.to_ascii_uppercase().into(), put.to_ascii_uppercase().into());
+        self.add(find.to_ascii_lowercase().into(), put.to_ascii_lowercase().into());
         let reversed = |text: &str| Zeroizing::new(text.chars().rev().collect::<String>());
         self.add(reversed(find), reversed(put));
         for shift in BASE64_SHIFTS {
@@ -158,13 +166,30 @@ impl Forms {
             self.add(write(find), write(put));
         }
         if is_full {
-            self.add_codes(find, put);
+            self.add_codes(find, put, &CODE_SEPARATORS, &HEX_SEPARATORS);
+        }
+        if is_rare {
+            self.add_codes(find, put, &RARE_CODE_SEPARATORS, &RARE_HEX_SEPARATORS);
+            self.add_rare(find, put);
+        }
+    }
+
+    /// UTF-16 that is encoded again, and characters one by one.
+    fn add_rare(&mut self, find: &str, put: &str) {
+        for (find, put) in encode::utf16(find).iter().zip(&encode::utf16(put)) {
+            self.add(encode::hex(find), encode::hex(put));
+            for shift in BASE64_SHIFTS {
+                self.add_base64(find, put, shift, Alphabet::Standard);
+            }
+        }
+        for separator in CHARACTER_SEPARATORS {
+            self.add(encode::separated(find, separator), encode::separated(put, separator));
         }
     }
 
     /// Lists of character codes, and decimal references, whose lengths depend on the character.
-    fn add_codes(&mut self, find: &str, put: &str) {
-        for separator in [",", ", ", " "] {
+    fn add_codes(&mut self, find: &str, put: &str, separators: &[&str], hex_separators: &[&str]) {
+        for separator in separators {
             let decimal = codes_as_long(find, put);
             let find_codes = encode::codes(find, separator, |code| code.to_string());
             self.add(find_codes, encode::codes(&decimal, separator, |code| code.to_string()));
@@ -174,7 +199,7 @@ impl Forms {
                 self.add(encode::codes(find, separator, write), encode::codes(put, separator, write));
             }
         }
-        for separator in [" ", ":", "-"] {
+        for separator in hex_separators {
             for write in
                 [|code| format!("{code:02x}"), |code| format!("{code:02X}")] as [fn(u32) -> String; 2]
             {
@@ -260,6 +285,15 @@ impl Forms {
         }
     }
 }
+
+/// Between codes in lists of numbers and in dumps of bytes; the rare ones are those of JSON in lines.
+const CODE_SEPARATORS: [&str; 3] = [",", ", ", " "];
+const RARE_CODE_SEPARATORS: [&str; 3] = ["\n", ",\n  ", ",\n    "];
+const HEX_SEPARATORS: [&str; 3] = [" ", ":", "-"];
+const RARE_HEX_SEPARATORS: [&str; 3] = [",", ", ", "\n"];
+
+/// Between characters: in a list of them, in a text that is set wide, in one that may be broken anywhere.
+const CHARACTER_SEPARATORS: [&str; 6] = ["\",\"", "\", \"", "', '", " ", "\n", "\u{200b}"];
 
 /// How a decimal reference begins, in a document and in one within an attribute.
 const DECIMAL_REFERENCES: [&str; 2] = ["&#", "&amp;#"];

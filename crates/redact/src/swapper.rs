@@ -6,7 +6,8 @@
 use crate::automaton::{Automaton, State};
 use crate::placeholder::Placeholder;
 use crate::secret::Secret;
-use crate::swap_forms::{FormSet, SharedCharacter, SwapForm, named_forms, swap_forms};
+pub use crate::swap_forms::FormSet;
+use crate::swap_forms::{SharedCharacter, SwapForm, named_forms, swap_forms};
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,8 +35,22 @@ struct Ending {
     other: Option<u32>,
 }
 
-/// Bytes of all patterns, each of which takes 32 bytes of memory. With more, only the usual forms are looked for.
-const MAX_PATTERN_BYTES: usize = 2 << 20;
+/// Bytes of patterns, each of which takes 32 bytes of memory. When they are used up, only the usual forms of the values that
+/// are left are looked for.
+const MAX_PATTERN_BYTES: usize = 512 << 10;
+
+/// A value, what stands for it, and in which forms either is looked for.
+pub struct SwapPair<'a> {
+    pub secret: &'a Secret,
+    pub placeholder: &'a Placeholder,
+    pub forms: FormSet,
+}
+
+impl<'a> From<(&'a Secret, &'a Placeholder)> for SwapPair<'a> {
+    fn from((secret, placeholder): (&'a Secret, &'a Placeholder)) -> SwapPair<'a> {
+        SwapPair { secret, placeholder, forms: FormSet::All }
+    }
+}
 
 /// A value that is too short to be found alone, with the name it stands beside.
 pub struct NamedSecret<'a> {
@@ -47,42 +62,56 @@ pub struct NamedSecret<'a> {
 impl Swapper {
     /// Secret to placeholder.
     pub fn sealing<'a>(pairs: impl IntoIterator<Item = (&'a Secret, &'a Placeholder)>) -> Swapper {
-        Swapper::sealing_named(pairs, [])
+        Swapper::sealing_named(pairs.into_iter().map(SwapPair::from), [])
     }
 
     /// The same, and short secrets where they stand beside their names.
     pub fn sealing_named<'a>(
-        pairs: impl IntoIterator<Item = (&'a Secret, &'a Placeholder)>,
+        pairs: impl IntoIterator<Item = SwapPair<'a>>,
         named: impl IntoIterator<Item = NamedSecret<'a>>,
     ) -> Swapper {
         let named = named.into_iter().flat_map(|NamedSecret { name, secret, placeholder }| {
             named_forms(name, secret.expose_secret(), placeholder.as_str())
         });
-        let pairs =
-            pairs.into_iter().map(|(secret, placeholder)| (secret.expose_secret(), placeholder.as_str()));
-        Swapper::new(pairs, named.collect())
+        let pairs = pairs.into_iter().map(|SwapPair { secret, placeholder, forms }| {
+            (secret.expose_secret(), placeholder.as_str(), forms)
+        });
+        Swapper::of_forms(&pairs.collect::<Vec<_>>(), named.collect())
     }
 
     /// Placeholder to secret. It belongs where the secret may go, and nowhere else.
     pub fn unsealing<'a>(pairs: impl IntoIterator<Item = (&'a Secret, &'a Placeholder)>) -> Swapper {
-        let pairs =
-            pairs.into_iter().map(|(secret, placeholder)| (placeholder.as_str(), secret.expose_secret()));
-        Swapper::new(pairs, Vec::new())
+        Swapper::unsealing_pairs(pairs.into_iter().map(SwapPair::from))
     }
 
-    pub(crate) fn new<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>, named: Vec<SwapForm>) -> Swapper {
-        let pairs: Vec<(&str, &str)> = pairs.collect();
-        let of_set = |set: FormSet| -> Vec<SwapForm> {
-            pairs.iter().flat_map(|(find, put)| swap_forms(find, put, set)).collect()
-        };
-        let mut forms = of_set(FormSet::All);
-        if forms.iter().map(|form| form.find.len()).sum::<usize>() > MAX_PATTERN_BYTES {
-            forms = of_set(FormSet::Usual);
+    /// The same, of pairs that say which forms of them are looked for.
+    pub fn unsealing_pairs<'a>(pairs: impl IntoIterator<Item = SwapPair<'a>>) -> Swapper {
+        let pairs = pairs.into_iter().map(|SwapPair { secret, placeholder, forms }| {
+            (placeholder.as_str(), secret.expose_secret(), forms)
+        });
+        Swapper::of_forms(&pairs.collect::<Vec<_>>(), Vec::new())
+    }
+
+    pub(crate) fn new<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> Swapper {
+        Swapper::of_forms(&pairs.map(|(find, put)| (find, put, FormSet::All)).collect::<Vec<_>>(), Vec::new())
+    }
+
+    fn of_forms(pairs: &[(&str, &str, FormSet)], named: Vec<SwapForm>) -> Swapper {
+        // A shared character at the end has 16 variants at most.
+        let length_of = |form: &SwapForm| form.find.len() + if form.trail.is_some() { 18 } else { 0 };
+        let length = |forms: &[SwapForm]| forms.iter().map(length_of).sum::<usize>();
+        let mut forms = Vec::new();
+        let mut room = MAX_PATTERN_BYTES;
+        for (find, put, set) in pairs {
+            let mut of_value = swap_forms(find, put, *set);
+            if length(&of_value) > room {
+                of_value = swap_forms(find, put, FormSet::Usual);
+            }
+            room = room.saturating_sub(length(&of_value));
+            forms.extend(of_value);
         }
         forms.extend(named);
-        // A shared character at the end has 16 variants at most.
-        let room = forms.iter().map(|form| form.find.len() + if form.trail.is_some() { 18 } else { 0 }).sum();
-        let mut automaton = Automaton::with_room(room);
+        let mut automaton = Automaton::with_room(length(&forms));
         let mut replacements = Vec::with_capacity(forms.len());
         let mut endings: Vec<Ending> = Vec::with_capacity(forms.len());
         let mut leads = vec![false; 256];
@@ -203,6 +232,9 @@ impl SwapStream {
         if self.swapper.is_empty() {
             return piece.to_vec();
         }
+        if self.held.is_empty() {
+            return self.push_first(piece);
+        }
         let before = self.held.len();
         self.held.extend_from_slice(piece);
         self.swapped.extend_from_slice(piece);
@@ -213,13 +245,37 @@ impl SwapStream {
                 replacement.apply(&self.held, &mut self.swapped, start, end);
             }
         }
-        let mut ready = self.held.len() - self.swapper.automaton.open(self.state);
-        if ready > 0 && self.swapper.leads[usize::from(self.held[ready - 1])] {
-            ready -= 1;
-        }
+        let ready = self.ready(&self.held);
         self.held.drain(..ready);
         let rest = self.swapped.split_off(ready);
         std::mem::replace(&mut self.swapped, rest)
+    }
+
+    /// A piece with nothing held back before it: most of it is read where it is.
+    fn push_first(&mut self, piece: &[u8]) -> Vec<u8> {
+        let mut swapped = piece.to_vec();
+        for (at, byte) in piece.iter().enumerate() {
+            self.state = self.swapper.automaton.step(self.state, *byte);
+            if let Some((replacement, start)) = self.swapper.ending(self.state, &piece[..=at]) {
+                replacement.apply(piece, &mut swapped, start, at + 1);
+            }
+        }
+        let ready = self.ready(piece);
+        self.held = piece[ready..].to_vec();
+        self.swapped = swapped.split_off(ready);
+        swapped
+    }
+
+    /// How much of these bytes can be no beginning of a form, and no character before one that belongs to it.
+    fn ready(&self, bytes: &[u8]) -> usize {
+        let closed = bytes.len() - self.swapper.automaton.open(self.state);
+        let is_lead = closed > 0 && self.swapper.leads[usize::from(bytes[closed - 1])];
+        closed - usize::from(is_lead)
+    }
+
+    /// Whether nothing is held back: a new stream would go on in the same way.
+    pub fn is_idle(&self) -> bool {
+        self.held.is_empty()
     }
 
     /// The rest.
@@ -235,5 +291,7 @@ impl Drop for SwapStream {
     }
 }
 
+#[cfg(test)]
+mod rare_writings;
 #[cfg(test)]
 mod tests;

@@ -3,13 +3,12 @@
 use super::coding::{BodySource, ContentCoding, Decoded, decode};
 use super::held::HeldBody;
 use super::record::RequestRecord;
-use crate::seal::{PlaceKind, Seal, SealView, WebOrigin, field_of};
+use crate::seal::{PlaceKind, Seal, SealView, WebOrigin, field_of, seal_lines};
 use bytes::Bytes;
 use http_body_util::{BodyExt as _, Empty, combinators::UnsyncBoxBody};
 use hyper::HeaderMap;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use redact::{SwapStream, Swapper};
-use std::borrow::Cow;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -272,13 +271,15 @@ impl Drop for PlaceholderWatch {
     }
 }
 
-/// A reply's body, sealed.
+/// A reply's body, sealed. What a site sets while it streams is a secret in what follows.
 pub(super) struct SealedBody {
     source: Arc<BodySource>,
     /// `None`: the body is not coded.
     decoder: Option<Decoded>,
+    /// `None`: it passes as it comes.
+    seal: Option<Arc<Seal>>,
+    /// While something is held back. A reply that waits keeps no search in memory.
     stream: Option<SwapStream>,
-    sealing: Arc<Swapper>,
     excess: usize,
     state: BodyState,
     record: RequestRecord,
@@ -297,15 +298,22 @@ impl SealedBody {
     pub(super) fn new(
         body: Incoming,
         codings: &[ContentCoding],
-        sealing: &Arc<Swapper>,
+        seal: Option<Arc<Seal>>,
         record: RequestRecord,
     ) -> SealedBody {
         let is_empty = body.is_end_stream();
         let source = BodySource::new(body);
         let decoder = (!codings.is_empty()).then(|| decode(source.reader(), codings));
-        let stream = (!sealing.is_empty()).then(|| sealing.stream());
         let state = if is_empty { BodyState::Done } else { BodyState::Streaming };
-        SealedBody { source, decoder, stream, sealing: Arc::clone(sealing), excess: 0, state, record }
+        SealedBody { source, decoder, seal, stream: None, excess: 0, state, record }
+    }
+
+    fn seal_piece(&mut self, piece: Bytes) -> Bytes {
+        let Some(seal) = &self.seal else { return piece };
+        let mut stream = self.stream.take().unwrap_or_else(|| seal.view().sealing().stream());
+        let sealed = Bytes::from(stream.push(&piece));
+        self.stream = (!stream.is_idle()).then_some(stream);
+        sealed
     }
 
     /// The next piece, decoded; `None` at the end.
@@ -338,12 +346,8 @@ impl SealedBody {
     }
 
     fn seal_trailers(&self, mut trailers: HeaderMap) -> HeaderMap {
-        for value in trailers.values_mut() {
-            if let Cow::Owned(swapped) = self.sealing.swap(value.as_bytes())
-                && let Ok(swapped) = hyper::header::HeaderValue::from_maybe_shared(Bytes::from(swapped))
-            {
-                *value = swapped;
-            }
+        if let Some(seal) = &self.seal {
+            seal_lines(&mut trailers, seal.view().sealing());
         }
         trailers
     }
@@ -366,10 +370,7 @@ impl Body for SealedBody {
                         return Poll::Ready(Some(Err(error)));
                     }
                     Some(Ok(piece)) => {
-                        let sealed = match &mut this.stream {
-                            Some(stream) => Bytes::from(stream.push(&piece)),
-                            None => piece,
-                        };
+                        let sealed = this.seal_piece(piece);
                         if !sealed.is_empty() {
                             return this.data(sealed);
                         }

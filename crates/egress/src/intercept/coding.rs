@@ -97,15 +97,7 @@ pub(super) fn decode(body: BodyReader, codings: &[ContentCoding]) -> Decoded {
             reader = Box::new(BufReader::new(decoded));
         }
         let input = std::mem::replace(&mut reader, Box::new(tokio::io::empty()));
-        last = Some(match coding {
-            ContentCoding::Gzip => Box::new(GzipDecoder::new(input)),
-            ContentCoding::Brotli => Box::new(BrotliDecoder::new(input)),
-            ContentCoding::Zstd => {
-                let window = [DParameter::window_log_max(MAX_ZSTD_WINDOW_LOG)];
-                Box::new(ZstdDecoder::with_params(input, &window))
-            }
-            ContentCoding::Deflate => Box::new(DeflateReader::Unknown(Some(input))),
-        });
+        last = Some(Box::new(Decoder::Unbegun { input: Some(input), coding: *coding }));
     }
     last.unwrap_or_else(|| Box::new(reader))
 }
@@ -116,14 +108,32 @@ pub(super) fn is_zlib(first: Option<u8>) -> bool {
     first.is_none_or(|first| first & 0x0f == 8 && first >> 4 <= 7)
 }
 
-/// `deflate` means zlib, but some servers leave its header out, and browsers accept both.
-enum DeflateReader {
-    Unknown(Option<Box<dyn AsyncBufRead + Send + Unpin>>),
-    Zlib(ZlibDecoder<Box<dyn AsyncBufRead + Send + Unpin>>),
-    Raw(DeflateDecoder<Box<dyn AsyncBufRead + Send + Unpin>>),
+type Input = Box<dyn AsyncBufRead + Send + Unpin>;
+
+/// Made when the first byte is there: a body of no bytes is empty in every coding, as browsers have it.
+enum Decoder {
+    Unbegun { input: Option<Input>, coding: ContentCoding },
+    Begun(Decoded),
 }
 
-impl AsyncRead for DeflateReader {
+/// `deflate` means zlib, but some servers leave its header out, and browsers accept both.
+fn decoder(coding: ContentCoding, first: u8, input: Input) -> Decoded {
+    match coding {
+        ContentCoding::Gzip => Box::new(GzipDecoder::new(input)),
+        ContentCoding::Brotli => Box::new(BrotliDecoder::new(input)),
+        ContentCoding::Zstd => {
+            let window = [DParameter::window_log_max(MAX_ZSTD_WINDOW_LOG)];
+            let mut decoder = ZstdDecoder::with_params(input, &window);
+            // Browsers read all frames.
+            decoder.multiple_members(true);
+            Box::new(decoder)
+        }
+        ContentCoding::Deflate if is_zlib(Some(first)) => Box::new(ZlibDecoder::new(input)),
+        ContentCoding::Deflate => Box::new(DeflateDecoder::new(input)),
+    }
+}
+
+impl AsyncRead for Decoder {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -131,18 +141,13 @@ impl AsyncRead for DeflateReader {
     ) -> Poll<io::Result<()>> {
         loop {
             match &mut *self {
-                DeflateReader::Zlib(decoder) => return Pin::new(decoder).poll_read(cx, buf),
-                DeflateReader::Raw(decoder) => return Pin::new(decoder).poll_read(cx, buf),
-                DeflateReader::Unknown(input) => {
+                Decoder::Begun(decoder) => return Pin::new(decoder).poll_read(cx, buf),
+                Decoder::Unbegun { input, coding } => {
+                    let coding = *coding;
                     let Some(reader) = input else { return Poll::Ready(Ok(())) };
                     let first = ready!(Pin::new(reader).poll_fill_buf(cx))?.first().copied();
-                    let is_zlib = is_zlib(first);
-                    let Some(reader) = input.take() else { return Poll::Ready(Ok(())) };
-                    *self = if is_zlib {
-                        DeflateReader::Zlib(ZlibDecoder::new(reader))
-                    } else {
-                        DeflateReader::Raw(DeflateDecoder::new(reader))
-                    };
+                    let Some((first, reader)) = first.zip(input.take()) else { return Poll::Ready(Ok(())) };
+                    *self = Decoder::Begun(decoder(coding, first, reader));
                 }
             }
         }

@@ -13,6 +13,7 @@ use hyper::body::Incoming;
 use hyper::ext::ReasonPhrase;
 use hyper::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode, Version};
+use std::sync::Arc;
 
 /// A reply, and what follows it.
 pub(crate) struct SealedReply {
@@ -35,13 +36,17 @@ impl SealedReply {
 }
 
 impl SealedConnection {
-    /// Seals a reply; `None` if the site changes the protocol unasked, or codes the reply more often than is undone.
+    /// Seals a reply; `None` if the site changes the protocol unasked, or codes the reply more often than is undone, or in
+    /// transfer.
     pub(crate) fn seal_reply(&self, response: Response<Incoming>, sent: SentRequest) -> Option<SealedReply> {
         let SentRequest { method, path, address, initiator, websocket, clearance, mut record } = sent;
         let (mut parts, body) = response.into_parts();
         record.set_status(parts.status);
         if let Some(clearance) = clearance {
             clearance.complete(parts.status.as_u16());
+        }
+        if headers::has_unread_transfer_coding(&parts.headers) {
+            return None;
         }
         let closes = parts.version < Version::HTTP_2 && is_closing(parts.version, &parts.headers);
         let upgrade = headers::upgrade(&parts.headers);
@@ -77,7 +82,8 @@ impl SealedConnection {
             parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let codings = if has_body { codings } else { Vec::new() };
-        let body = SealedBody::new(body, &codings, &sealing, record).boxed_unsync();
+        let seal = (!sealing.is_empty()).then(|| Arc::clone(&self.seal));
+        let body = SealedBody::new(body, &codings, seal, record).boxed_unsync();
         Some(SealedReply { response: Response::from_parts(parts, body), relay: None })
     }
 

@@ -74,8 +74,13 @@ fn cookie_name(pair: &[u8]) -> Option<&str> {
 }
 
 /// A `Set-Cookie` line as the browser gets it. Cookies of an injected name and HttpOnly ones get a placeholder, and
-/// their value is a secret from then on.
-pub(crate) fn seal_set_cookie(line: &HeaderValue, seal: &Seal, origin: &WebOrigin) -> HeaderValue {
+/// their value is a secret from then on. `now` is the time by the site's clock, which its dates are compared with.
+pub(crate) fn seal_set_cookie(
+    line: &HeaderValue,
+    seal: &Seal,
+    origin: &WebOrigin,
+    now: Timestamp,
+) -> HeaderValue {
     // Bytes that are no UTF-8 are read as Latin-1 to see what cookie it is.
     let latin1 = || line.as_bytes().iter().map(|byte| char::from(*byte)).collect();
     let written = std::str::from_utf8(line.as_bytes()).map_or_else(|_| Cow::Owned(latin1()), Cow::Borrowed);
@@ -84,7 +89,7 @@ pub(crate) fn seal_set_cookie(line: &HeaderValue, seal: &Seal, origin: &WebOrigi
     if !view.has_in_scope(origin) {
         return line.clone();
     }
-    let parsed = SetCookieLine::parse(&written, &origin.host);
+    let parsed = SetCookieLine::parse(&written, &origin.host, now);
     let is_sealed_name = || {
         let mut known = view.in_scope(origin).flat_map(|credential| &credential.cookies);
         known.any(|known| known.cookie.name == parsed.cookie.name)
@@ -115,7 +120,7 @@ struct SetCookieLine<'a> {
 
 impl<'a> SetCookieLine<'a> {
     /// A pair without an equals sign is a value without a name.
-    fn parse(line: &'a str, host: &HostName) -> SetCookieLine<'a> {
+    fn parse(line: &'a str, host: &HostName, now: Timestamp) -> SetCookieLine<'a> {
         let (pair, after) = line.split_at(line.find(';').unwrap_or(line.len()));
         let value_at = pair.find('=').map_or(0, |equals| equals + 1);
         let name = pair[..value_at].trim_end_matches('=').trim();
@@ -146,7 +151,7 @@ impl<'a> SetCookieLine<'a> {
                 "samesite" => parsed.cookie.same_site = SameSite::parse(value).unwrap_or_default(),
                 "domain" => parsed.set_domain(value, host),
                 "max-age" => max_age = Some(is_past_age(value)),
-                "expires" => expires = Some(is_past_date(value)),
+                "expires" => expires = Some(parse_date(value).is_some_and(|date| date < now)),
                 _ => {}
             }
         }
@@ -164,15 +169,17 @@ impl<'a> SetCookieLine<'a> {
     }
 }
 
+/// What is no number of seconds counts as the future: browsers ignore it and keep the cookie.
 fn is_past_age(seconds: &str) -> bool {
-    seconds.starts_with('-') || (!seconds.is_empty() && seconds.bytes().all(|byte| byte == b'0'))
+    let digits = seconds.strip_prefix('-').unwrap_or(seconds);
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && (seconds.starts_with('-') || digits.bytes().all(|byte| byte == b'0'))
 }
 
 /// The two forms of a date that servers write; another one counts as the future.
-fn is_past_date(date: &str) -> bool {
+pub(super) fn parse_date(date: &str) -> Option<Timestamp> {
     let spaced = date.replace('-', " ");
-    let parsed = rfc2822::DateTimeParser::new().relaxed_weekday(true).parse_timestamp(&spaced);
-    parsed.is_ok_and(|date| date < Timestamp::now())
+    rfc2822::DateTimeParser::new().relaxed_weekday(true).parse_timestamp(&spaced).ok()
 }
 
 #[cfg(test)]
@@ -182,6 +189,7 @@ mod tests {
     #[test]
     fn a_set_cookie_line_is_read_as_browsers_read_it() {
         let host = HostName::parse("www.app.test").unwrap();
+        let now = Timestamp::now();
         for (line, name, value, domain, host_only, http_only, same_site, expired) in [
             ("a=b", "a", "b", "www.app.test", true, false, SameSite::Lax, false),
             (" a = b ; HttpOnly", "a", "b", "www.app.test", true, true, SameSite::Lax, false),
@@ -250,14 +258,32 @@ mod tests {
             ),
             ("a=b; Expires=nonsense", "a", "b", "www.app.test", true, false, SameSite::Lax, false),
         ] {
-            let parsed = SetCookieLine::parse(line, &host);
+            let parsed = SetCookieLine::parse(line, &host, now);
             let cookie = &parsed.cookie;
             assert_eq!((cookie.name, cookie.value, cookie.host.as_str()), (name, value, domain), "{line}");
             assert_eq!((cookie.host_only, cookie.http_only), (host_only, http_only), "{line}");
             assert_eq!((cookie.same_site, parsed.is_expired), (same_site, expired), "{line}");
             assert_eq!(format!("{}{}{}", parsed.before, value, parsed.after), line);
         }
-        let nameless = SetCookieLine::parse("only a value ; HttpOnly", &host);
+        for (attributes, expected) in [
+            ("Max-Age=-1", true),
+            ("Max-Age=-", false),
+            ("Max-Age=-abc", false),
+            ("Max-Age=0x", false),
+            ("Max-Age=00", true),
+            ("Max-Age=0; Max-Age=60", false),
+            ("Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense", false),
+            ("Max-Age=abc; Expires=Thu, 01 Jan 1970 00:00:00 GMT", false),
+        ] {
+            let line = format!("a=b; {attributes}");
+            assert_eq!(SetCookieLine::parse(&line, &host, now).is_expired, expected, "{attributes}");
+        }
+        // A server whose clock is a day late sets a cookie for an hour.
+        let expires = "a=b; Expires=Thu, 01 Jan 2026 01:00:00 GMT";
+        let late = parse_date("Thu, 01 Jan 2026 00:00:00 GMT").unwrap();
+        assert!(!SetCookieLine::parse(expires, &host, late).is_expired);
+        assert!(SetCookieLine::parse(expires, &host, now).is_expired);
+        let nameless = SetCookieLine::parse("only a value ; HttpOnly", &host, now);
         assert_eq!((nameless.cookie.name, nameless.cookie.value), ("", "only a value"));
     }
 }

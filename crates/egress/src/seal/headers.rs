@@ -1,12 +1,14 @@
 //! Placeholders in other request headers and in the URL, headers that the proxy adds, and secrets in reply headers.
 
+use super::cookies::parse_date;
 use super::scope::WebOrigin;
 use super::{Initiator, PlaceKind, Seal, SealView, seal_set_cookie};
 use bytes::Bytes;
 use hyper::header::{
-    AUTHORIZATION, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, ORIGIN, REFERER, SET_COOKIE,
-    USER_AGENT,
+    AUTHORIZATION, COOKIE, DATE, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, ORIGIN, REFERER,
+    SET_COOKIE, USER_AGENT,
 };
+use jiff::Timestamp;
 use redact::Swapper;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -29,7 +31,9 @@ pub(crate) fn unseal_headers(
         }
         if initiator.is_own() && !NEVER_SWAPPED.contains(name) {
             for credential in view.in_scope(origin) {
-                swap_value(value, credential.header_out(name), true);
+                if let Some(swapper) = credential.header_out(name) {
+                    swap_value(value, swapper, true);
+                }
             }
         }
         seal.note(view, value.as_bytes(), PlaceKind::Header, path, Some(name.as_str()));
@@ -92,19 +96,31 @@ pub(crate) fn seal_headers(
     origin: &WebOrigin,
     address: &[u8],
 ) -> Arc<Swapper> {
+    let date = headers.get(DATE).and_then(|date| parse_date(date.to_str().ok()?));
+    let now = date.unwrap_or_else(Timestamp::now);
     for (name, value) in headers.iter_mut() {
         if *name == SET_COOKIE {
-            *value = seal_set_cookie(value, seal, origin);
+            *value = seal_set_cookie(value, seal, origin, now);
         }
     }
     if let Some(location) = headers.get(LOCATION).and_then(|location| location.to_str().ok()) {
         seal.follow_redirect(origin, address, location);
     }
     let sealing = Arc::clone(seal.view().sealing());
-    for value in headers.values_mut() {
-        swap_value(value, &sealing, false);
-    }
+    seal_lines(headers, &sealing);
     sealing
+}
+
+/// Swaps secrets in values. A line whose name is one is removed: a page reads names too, and there is no other to give it.
+pub(crate) fn seal_lines(headers: &mut HeaderMap, sealing: &Swapper) {
+    let is_secret = |name: &&HeaderName| sealing.finds_any(name.as_str().as_bytes());
+    let names: Vec<HeaderName> = headers.keys().filter(is_secret).cloned().collect();
+    for name in names {
+        headers.remove(name);
+    }
+    for value in headers.values_mut() {
+        swap_value(value, sealing, false);
+    }
 }
 
 fn swap_value(value: &mut HeaderValue, swapper: &Swapper, sensitive: bool) {

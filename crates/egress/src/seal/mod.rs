@@ -13,7 +13,7 @@ mod view;
 pub(crate) use cookies::{seal_set_cookie, unseal_cookies};
 pub use credential::{SealedCookie, SealedCredential, SealedHeader, SealedValue};
 pub(crate) use fields::field_of;
-pub(crate) use headers::{add_headers, seal_headers, unseal_headers, unseal_path};
+pub(crate) use headers::{add_headers, seal_headers, seal_lines, unseal_headers, unseal_path};
 pub(crate) use initiator::{Initiator, RequestKind};
 pub(crate) use navigation::StartedNavigations;
 pub use places::{PlaceKind, PlaceholderPlace};
@@ -257,8 +257,10 @@ fn unused_placeholder(view: &SealView, secret: &Secret) -> Placeholder {
     placeholder
 }
 
+/// Never one of the credential's own: a site may show it for as long as the session lasts.
 fn forget_older(credential: &mut CredentialView, name: &str, host: &str) {
-    let is_value = |known: &LearnedCookie| known.cookie.name == name && known.cookie.host == host;
+    let is_value =
+        |known: &LearnedCookie| known.sequence > 0 && known.cookie.name == name && known.cookie.host == host;
     let values = credential.cookies.iter().filter(|known| is_value(known)).count();
     let mut excess = values.saturating_sub(MAX_VALUES_PER_COOKIE);
     credential.cookies.retain(|known| {

@@ -5,13 +5,38 @@ use super::scope::{SealScope, WebOrigin};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use hyper::header::HeaderName;
-use redact::{NamedSecret, Placeholder, Secret, SendIn, Swapper};
+use redact::{FormSet, NamedSecret, Placeholder, Secret, SendIn, SwapPair, Swapper};
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 /// Parts of names of headers that carry a token by convention, so that a script may send a cookie in them that it can
 /// read: `X-CSRF-Token`, `X-CSRFToken`, `Authorization`.
 const TOKEN_HEADERS: &[&str] =
     &["csrf", "xsrf", "csrftoken", "xsrftoken", "auth", "authtoken", "authorization", "token", "accesstoken"];
+
+/// Headers that describe the message, its sender or its way. Sites log and show them, or act on them as on an address;
+/// no login is in them.
+const DESCRIPTIVE_HEADERS: &[&str] = &[
+    "cache-control",
+    "destination",
+    "forwarded",
+    "from",
+    "last-event-id",
+    "link",
+    "max-forwards",
+    "pragma",
+    "range",
+    "slug",
+    "via",
+    "x-method-override",
+    "x-original-uri",
+    "x-original-url",
+    "x-real-ip",
+    "x-requested-with",
+    "x-rewrite-url",
+];
+const DESCRIPTIVE_PREFIXES: &[&str] =
+    &["accept", "content-", "if-", "sec-ch-", "sec-fetch-", "x-forwarded-", "x-http-method"];
 
 #[derive(Clone)]
 pub(crate) struct SealView {
@@ -69,15 +94,13 @@ impl SealView {
                 let SealedCookie { name, value, placeholder, .. } = &known.cookie;
                 NamedSecret { name, secret: value, placeholder }
             });
-            Arc::new(Swapper::sealing_named(self.pairs(), named))
+            Arc::new(Swapper::sealing_named(self.swap_pairs(), named))
         })
     }
 
     /// Finds placeholders that are left.
     pub(crate) fn placeholders(&self) -> &Arc<Swapper> {
-        self.placeholders.get_or_init(|| {
-            Arc::new(Swapper::unsealing(self.credentials.iter().flat_map(|credential| credential.pairs())))
-        })
+        self.placeholders.get_or_init(|| Arc::new(unsealing(self.pairs())))
     }
 
     /// Credentials with a placeholder in these bytes.
@@ -92,6 +115,14 @@ impl SealView {
     pub(crate) fn pairs(&self) -> impl Iterator<Item = (&Secret, &Placeholder)> {
         self.credentials.iter().flat_map(|credential| credential.pairs())
     }
+
+    /// Those of the credentials first: the room for all their forms is theirs.
+    fn swap_pairs(&self) -> impl Iterator<Item = SwapPair<'_>> {
+        let all = self.credentials.iter().flat_map(|credential| credential.swap_pairs());
+        let mut pairs: Vec<(u64, SwapPair<'_>)> = all.collect();
+        pairs.sort_by_key(|(sequence, _)| *sequence);
+        pairs.into_iter().map(|(_, pair)| pair)
+    }
 }
 
 impl CredentialView {
@@ -101,8 +132,7 @@ impl CredentialView {
             let placeholder = Placeholder::for_secret(&value);
             SealedValue { value, placeholder }
         });
-        let storage_out =
-            Swapper::unsealing(storage.iter().map(|stored| (&stored.value, &stored.placeholder)));
+        let storage_out = unsealing(storage.iter().map(|stored| (&stored.value, &stored.placeholder)));
         let learned = |cookie| Arc::new(LearnedCookie { cookie, sequence: 0 });
         CredentialView {
             id: id.into(),
@@ -125,15 +155,44 @@ impl CredentialView {
 
     fn pairs(&self) -> impl Iterator<Item = (&Secret, &Placeholder)> {
         let cookies = self.cookies.iter().map(|known| (&known.cookie.value, &known.cookie.placeholder));
-        let values = self.storage.iter().chain(self.header_parts.iter());
-        cookies.chain(values.map(|sealed| (&sealed.value, &sealed.placeholder)))
+        cookies.chain(self.fixed_pairs())
     }
 
-    /// Placeholder to secret for a request header.
-    pub(crate) fn header_out(&self, name: &HeaderName) -> &Arc<Swapper> {
-        let allows = |place: &SendIn| matches!(place, SendIn::Header { name: allowed } if name.as_str().eq_ignore_ascii_case(allowed));
-        let is_token_header = name.as_str().split(['-', '_']).any(|part| TOKEN_HEADERS.contains(&part));
-        if is_token_header || self.send_in.iter().any(allows) { self.script_out() } else { &self.storage_out }
+    fn fixed_pairs(&self) -> impl Iterator<Item = (&Secret, &Placeholder)> {
+        let values = self.storage.iter().chain(self.header_parts.iter());
+        values.map(|sealed| (&sealed.value, &sealed.placeholder))
+    }
+
+    /// Each with when it came to be known. A value that the site set and replaced since is looked for in the usual forms
+    /// alone: a site that sets a cookie with every reply makes a new search each time.
+    fn swap_pairs(&self) -> Vec<(u64, SwapPair<'_>)> {
+        let mut newer = HashSet::new();
+        let cookies = self.cookies.iter().rev().map(|known| {
+            let SealedCookie { name, host, value, placeholder, .. } = &known.cookie;
+            let is_newest = newer.insert((name.as_str(), host.as_str()));
+            let forms = if is_newest || known.sequence == 0 { FormSet::All } else { FormSet::Usual };
+            (known.sequence, SwapPair { secret: value, placeholder, forms })
+        });
+        let mut pairs: Vec<_> = cookies.collect();
+        pairs.extend(self.fixed_pairs().map(|pair| (0, SwapPair::from(pair))));
+        pairs
+    }
+
+    /// Placeholder to secret for a request header; `None` if it goes into that header for no credential.
+    pub(crate) fn header_out(&self, name: &HeaderName) -> Option<&Arc<Swapper>> {
+        let name = name.as_str();
+        let allows = |place: &SendIn| matches!(place, SendIn::Header { name: allowed } if name.eq_ignore_ascii_case(allowed));
+        if self.send_in.iter().any(allows) {
+            return Some(self.script_out());
+        }
+        let describes = DESCRIPTIVE_HEADERS.contains(&name)
+            || DESCRIPTIVE_PREFIXES.iter().any(|prefix| name.starts_with(prefix));
+        let is_token_header = name.split(['-', '_']).any(|part| TOKEN_HEADERS.contains(&part));
+        match (is_token_header, describes) {
+            (true, _) => Some(self.script_out()),
+            (false, false) => Some(&self.storage_out),
+            (false, true) => None,
+        }
     }
 
     /// Values that a script can read: storage, and cookies that are not HttpOnly.
@@ -142,12 +201,12 @@ impl CredentialView {
             let readable = self.cookies.iter().filter(|known| !known.cookie.http_only);
             let cookies = readable.map(|known| (&known.cookie.value, &known.cookie.placeholder));
             let stored = self.storage.iter().map(|stored| (&stored.value, &stored.placeholder));
-            Arc::new(Swapper::unsealing(cookies.chain(stored)))
+            Arc::new(unsealing(cookies.chain(stored)))
         })
     }
 
     fn placeholders(&self) -> &Arc<Swapper> {
-        self.placeholders.get_or_init(|| Arc::new(Swapper::unsealing(self.pairs())))
+        self.placeholders.get_or_init(|| Arc::new(unsealing(self.pairs())))
     }
 
     pub(crate) fn sends_in_body(&self, path: &str) -> bool {
@@ -167,6 +226,15 @@ impl CredentialView {
             |place: &SendIn| matches!(place, SendIn::WebSocket { path: allowed } if is_below(path, allowed));
         self.send_in.iter().any(allows)
     }
+}
+
+/// Placeholder to secret, in the forms in which applications send values.
+fn unsealing<'a>(pairs: impl Iterator<Item = (&'a Secret, &'a Placeholder)>) -> Swapper {
+    Swapper::unsealing_pairs(pairs.map(|(secret, placeholder)| SwapPair {
+        secret,
+        placeholder,
+        forms: FormSet::Usual,
+    }))
 }
 
 /// A header's value, and what of it a site may show alone: the token behind the scheme, and what basic

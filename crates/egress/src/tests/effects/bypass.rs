@@ -134,15 +134,12 @@ async fn early_data_is_not_taken_and_odd_methods_are_asked_about() {
 async fn headers_that_stay_behind_do_not_describe_the_request() {
     let mut app = App::new(Way::PlainTunnel).await;
     let mut stream = app.proxy.tunnel("app.test:80").await;
-    let request = "POST /a HTTP/1.1\r\nHost: app.test\r\nConnection: content-type, content-encoding\r\n\
-                   Content-Type: text/plain\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\na=b";
+    let request = "POST /a HTTP/1.1\r\nHost: app.test\r\nConnection: content-type\r\n\
+                   Content-Type: text/plain\r\nContent-Length: 3\r\n\r\na=b";
     stream.write_all(request.as_bytes()).await.unwrap();
     let question = app.gate.next().await;
     assert_eq!((question.request.content_type.as_str(), &question.request.body[..]), ("", &b"a=b"[..]));
     question.answer(Answer::Permit);
     assert!(super::super::head(&mut stream).await.starts_with("HTTP/1.1 200 "));
-    let received = app.server.last();
-    assert!(
-        !received.headers.contains_key("content-type") && !received.headers.contains_key("content-encoding")
-    );
+    assert!(!app.server.last().headers.contains_key("content-type"));
 }

@@ -2,6 +2,7 @@
 
 mod bounds;
 mod codings;
+mod framing;
 mod fuzz;
 mod handshakes;
 mod replies;

@@ -1,6 +1,8 @@
 //! Replies: no secret reaches the browser, and everything else does, in time and unchanged.
 
 use super::*;
+use crate::WebScheme;
+use crate::seal::{WebOrigin, seal_headers};
 use futures_util::StreamExt as _;
 use http_body_util::StreamBody;
 use hyper::body::Frame;
@@ -139,6 +141,7 @@ async fn a_rotated_cookie_gets_a_placeholder_of_its_own_and_works_from_then_on()
     // The last eight are kept; older ones are forgotten.
     let known = all.iter().filter(|held| proxy.seal.resolve(held).is_some()).count();
     assert_eq!((known, proxy.seal.resolve(&all[3]).is_none()), (8, true));
+    assert!(proxy.seal.resolve(credential.session.as_str()).is_some(), "the injected value stays");
 }
 
 #[tokio::test]
@@ -297,6 +300,30 @@ async fn fed_app() -> (mpsc::Sender<Bytes>, OriginServer, SealedProxy, TestCrede
     })
     .await;
     (pieces, server, proxy, credential)
+}
+
+#[tokio::test]
+async fn a_value_that_is_set_while_a_stream_is_open_is_sealed_in_it() {
+    for version in [Version::HTTP_11, Version::HTTP_2] {
+        let (pieces, _server, proxy, _credential) = fed_app().await;
+        let mut browser = proxy.browser("app.test:443", version).await;
+        let request = browser.request("GET", "/events").body(text("")).unwrap();
+        let mut body = browser.send(request).await.unwrap().into_body();
+        pieces.send(Bytes::from("data: 1\n\n")).await.unwrap();
+        body.frame().await.unwrap().unwrap();
+        let host = HostName::parse("app.test").unwrap();
+        let origin = WebOrigin { scheme: WebScheme::Https, host, port: 443 };
+        let line = HeaderValue::from_static("sid=rotated-session-0123456789; Path=/");
+        let mut headers = HeaderMap::from_iter([(HeaderName::from_static("set-cookie"), line)]);
+        seal_headers(&mut headers, &proxy.seal, &origin, b"/");
+        let event = "data: rotated-session-0123456789\n\n";
+        pieces.send(Bytes::from(event)).await.unwrap();
+        let mut delivered = Vec::new();
+        while delivered.len() < event.len() {
+            delivered.extend_from_slice(body.frame().await.unwrap().unwrap().data_ref().unwrap());
+        }
+        assert_ne!(delivered, event.as_bytes(), "{version:?}");
+    }
 }
 
 #[tokio::test]
