@@ -44,11 +44,11 @@ pub fn recover(folder: &Path, key: &PublicKey) -> io::Result<Result<RecoveredCha
     if let Some(text) = read_torn(folder)? {
         let text = sanitize_within(&String::from_utf8_lossy(&text), TORN_KEPT);
         scan.notes.push(format!(
-            "a start before this one was cut off while it mended the log; it had found: {text}"
+            "an earlier start was interrupted while it repaired the log; it had found: {text}"
         ));
     }
     if heads.damaged > 0 {
-        scan.notes.push("one of the two places of the head was spoiled".to_owned());
+        scan.notes.push("one of the two copies of the head was damaged".to_owned());
     }
     // The head's own line is in the last segment that does not begin after it.
     let from = all.iter().rposition(|segment| segment.first <= last.seq.max(1)).unwrap_or(0);

@@ -94,7 +94,7 @@ impl Reason {
     pub fn message(self, host: &str, port: u16) -> String {
         match self {
             Reason::Address(range) | Reason::Name(range) => {
-                format!("{host} leads to {}, which a session may not reach", range.label())
+                format!("{host} resolves to {}, which a session may not reach", range.label())
             }
             Reason::Port => format!("a session may not reach port {port}"),
             Reason::NotHome => {
@@ -105,11 +105,11 @@ impl Reason {
                 format!("{host} fetches other sites on request, and this session is kept to a list of sites")
             }
             Reason::TooManyRequests => {
-                format!("the session asks {host} for more than it may in a second")
+                format!("the session sends {host} more requests a second than allowed")
             }
             Reason::ByteLimit => "the session has sent or received as many bytes as it may".to_owned(),
             Reason::UpstreamProxy => {
-                format!("the proxy that leads out of this network did not connect to {host}")
+                format!("the upstream proxy did not connect to {host}")
             }
             Reason::TooManyConnections => {
                 "the session has as many connections open as it may have".to_owned()
@@ -128,20 +128,20 @@ impl Reason {
             Reason::Idle => format!("nothing came from {host} for too long"),
             Reason::EffectRefused(_) => format!("a request to {host} that may change something was refused"),
             Reason::EffectTooLarge => {
-                format!("a request to {host} that has to be decided on is larger than what is held")
+                format!("a request to {host} that needs a decision is larger than the proxy can hold")
             }
             Reason::EffectsFull => {
-                format!("a request to {host} has to be decided on, and too many others wait already")
+                format!("a request to {host} needs a decision, and too many others already wait")
             }
             Reason::EffectIncomplete => {
-                format!("a request to {host} that has to be decided on did not arrive completely")
+                format!("a request to {host} that needs a decision did not arrive completely")
             }
             Reason::EffectUnreadable => {
-                format!("a request to {host} that has to be decided on is compressed and cannot be read")
+                format!("a request to {host} that needs a decision is compressed and cannot be read")
             }
             Reason::EffectMismatch => format!("a request to {host} is not the one that was permitted"),
             Reason::EffectWithdrawn => {
-                format!("the page gave a request to {host} up before it was decided on")
+                format!("the page cancelled a request to {host} before it was decided")
             }
         }
     }

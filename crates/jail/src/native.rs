@@ -204,7 +204,7 @@ fn check_template(folder: &Path, flavour: Flavour) -> Finding {
         Ok(template) => template,
         Err(TemplateError::Missing { .. }) => {
             let fix = format!("stockade template build --display {flavour}");
-            return Finding::advice("template", "there is none yet; the first start builds one", fix);
+            return Finding::advice("template", "not built yet; the first start builds it", fix);
         }
         Err(error) => return Finding::failed("template", error),
     };

@@ -122,8 +122,10 @@ impl Policy {
 
 /// What the settings deny, or would ask about where nobody is asked.
 fn not_allowed(rule: RuleName, risk: Risk, description: &str) -> Denial {
-    let message =
-        format!("the operator's settings deny what {description} (risk {}, rule {rule})", risk.as_str());
+    let message = format!(
+        "the operator's settings deny an action that {description} (risk {}, rule {rule})",
+        risk.as_str()
+    );
     let hint = "Do not try another way. Tell the person that this step needs them.";
     Denial { rule, risk, code: ErrorCode::DeniedByPolicy, message, hint }
 }
@@ -132,7 +134,7 @@ fn not_allowed(rule: RuleName, risk: Risk, description: &str) -> Denial {
 fn refused(refusal: Refusal, rule: RuleName, risk: Risk) -> Denial {
     let (message, hint) = match refusal {
         Refusal::Clipboard => (
-            "copying, cutting and pasting are refused: they would carry what a field hides",
+            "copying, cutting and pasting are refused: they could reveal the content of hidden fields",
             "Type the text instead.",
         ),
         Refusal::SecretField | Refusal::SecretName => (
@@ -148,7 +150,7 @@ fn refused(refusal: Refusal, rule: RuleName, risk: Risk) -> Denial {
             "Do not try another way. Only the operator can add the domain, to security.browser.domain_allowlist or egress.allow.",
         ),
         Refusal::Credential => (
-            "the text looks like a key, a token or a card number, and such are never typed by an agent",
+            "the text looks like a key, a token or a card number; agents never type these",
             "Do not try another way. Ask the operator to store this credential, so that the session opens with it.",
         ),
     };

@@ -32,7 +32,7 @@ fn the_command_line_approves_and_denies_and_no_answer_is_a_denial() {
     assert_eq!(asking.home.as_operator(&deny).0, 0);
     let denied = asking.error_of(call);
     assert_eq!(denied["code"], "denied_by_operator");
-    assert!(denied["message"].as_str().unwrap().ends_with("and said no: not this one"), "{denied}");
+    assert!(denied["message"].as_str().unwrap().ends_with("denied this action: not this one"), "{denied}");
     let decided = asking.decided(&id);
     assert_eq!((&decided["decided_by"], &decided["door"]), (&json!("operator"), &json!("command_line")));
 

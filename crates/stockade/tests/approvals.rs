@@ -322,7 +322,7 @@ fn an_unlisted_domain_asks_and_a_typed_credential_alerts() {
     let log = home.audit_log();
     let alert = log.lines().find(|line| line.contains(r#""event_type":"alert""#)).unwrap();
     assert!(alert.contains("credential_typed") && alert.contains("type.credential"), "{alert}");
-    // The session is halted until a person resumes or ends it; reading works.
+    // The session is paused until a person resumes or ends it; reading works.
     let halted = operator.next();
     assert_eq!((halted.kind, halted.card.rule.as_str()), (ApprovalKind::Guidance, "escalation.credential"));
     let code = mcp.code("browser_click", json!({"role": "textbox", "name": "Note"}));
@@ -414,7 +414,7 @@ fn a_pause_that_nobody_answers_ends_by_itself() {
     let id = waiting["pending"][0]["pending_id"].as_str().unwrap().to_owned();
     let reply = mcp.ok("browser_pending", json!({"pending_id": id, "wait_seconds": 10}));
     assert_eq!(reply["state"], "expired", "{reply}");
-    assert!(reply["notes"].to_string().contains("the session goes on"), "{reply}");
+    assert!(reply["notes"].to_string().contains("the session continues"), "{reply}");
     mcp.ok("browser_click", json!({"role": "link", "name": "Next"}));
 }
 

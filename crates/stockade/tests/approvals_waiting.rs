@@ -78,8 +78,8 @@ fn a_client_hears_that_a_person_is_asked_and_is_led_to_the_page_where_they_answe
             }
             Some("notifications/progress") => {
                 let note = message["params"]["message"].to_string();
-                // On a slow machine the call is still at it for a while before anybody is asked.
-                if !progress.is_empty() || note.contains("a person is asked") {
+                // On a slow machine the call runs for a while before anybody is asked.
+                if !progress.is_empty() || note.contains("waiting for approval") {
                     progress.push(note);
                 }
             }

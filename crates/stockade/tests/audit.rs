@@ -197,7 +197,7 @@ fn each_head_in_an_anchor_file_has_to_be_part_of_a_log_that_is_here() {
             );
         }
     };
-    let other_key = "no log of that key is here";
+    let other_key = "no log with key";
     check(&[
         (&["--anchor", own], 0, "", 0),
         (&["--anchor", second], 0, "", 0),

@@ -27,7 +27,7 @@ impl SecretNode {
             return Err(Malformed::new("", format!("it has more than {LARGEST_DOCUMENT} bytes")));
         }
         // The parser's own words quote nothing: every kind of value is accepted, so only the grammar can be wrong.
-        serde_json::from_slice(text).map_err(|error| Malformed::new("", format!("it is no JSON: {error}")))
+        serde_json::from_slice(text).map_err(|error| Malformed::new("", format!("it is not JSON: {error}")))
     }
 
     fn kind(&self) -> &'static str {
@@ -208,7 +208,7 @@ impl<'de> Visitor<'de> for Reader {
         let mut names = std::collections::HashSet::new();
         while let Some((name, value)) = map.next_entry::<String, SecretNode>()? {
             if !names.insert(name.clone()) {
-                return Err(A::Error::custom("a field stands twice"));
+                return Err(A::Error::custom("a field occurs twice"));
             }
             fields.push((name, value));
         }

@@ -89,7 +89,7 @@ impl InjectedHeaders {
             return refused("only web sites take headers".to_owned());
         }
         if self.origin.as_str().starts_with("http:") && !self.allow_plain_http {
-            return refused("they would travel unencrypted".to_owned());
+            return refused("headers are sent over https: only".to_owned());
         }
         let mut bytes = 0;
         for (at, line) in self.lines.iter().enumerate() {
@@ -144,7 +144,7 @@ mod tests {
         for (origin, name, value, plain, refused) in [
             ("https://own.test", "X-Key", "hunter2", false, None),
             ("http://own.test", "X-Key", "hunter2", true, None),
-            ("http://own.test", "X-Key", "hunter2", false, Some("unencrypted")),
+            ("http://own.test", "X-Key", "hunter2", false, Some("over https: only")),
             ("file:///etc", "X-Key", "hunter2", true, Some("web sites")),
             ("https://own.test", "", "hunter2", false, Some("not a header name")),
             ("https://own.test", "X Key", "hunter2", false, Some("not a header name")),

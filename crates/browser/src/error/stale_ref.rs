@@ -28,12 +28,12 @@ pub(super) fn describe(
     page_words: Option<&PageText>,
 ) -> String {
     let what = match reason {
-        None => return format!("the ref {reference} stands for nothing on this page any more"),
-        Some(StaleRefReason::NeverIssued) => return format!("the ref {reference} was never given"),
+        None => return format!("no element on this page has the ref {reference}"),
+        Some(StaleRefReason::NeverIssued) => return format!("the ref {reference} was never issued"),
         Some(StaleRefReason::Removed { .. }) => "was removed from the page",
         Some(StaleRefReason::MovedToOtherFrame) => "was moved into another frame",
-        Some(StaleRefReason::NotInSnapshots) => "is still on the page, but is nothing to act on any more",
-        Some(StaleRefReason::PageNavigated) => "was on a page that was left for another",
+        Some(StaleRefReason::NotInSnapshots) => "is still on the page, but is no longer actionable",
+        Some(StaleRefReason::PageNavigated) => "was on a page that the tab has left",
         Some(StaleRefReason::FrameNavigated) => "was in a frame that shows another page now",
         Some(StaleRefReason::FrameRemoved) => "was in a frame that is gone",
         Some(StaleRefReason::TabClosed) => "was in a tab that is gone",
@@ -44,7 +44,7 @@ pub(super) fn describe(
     let words = page_words.map(|words| format!(" ({words})")).unwrap_or_default();
     let replacement = match reason {
         Some(StaleRefReason::Removed { replacement: Some(replacement) }) => {
-            format!("; one like it is there now as {replacement}")
+            format!("; a similar element now has the ref {replacement}")
         }
         _ => String::new(),
     };
@@ -60,8 +60,8 @@ mod tests {
     fn a_stale_ref_says_why_it_is_stale() {
         let replacement = Some("e31".to_owned());
         for (reason, page_words, expected) in [
-            (None, None, "the ref e12 stands for nothing on this page any more"),
-            (Some(StaleRefReason::NeverIssued), None, "the ref e12 was never given"),
+            (None, None, "no element on this page has the ref e12"),
+            (Some(StaleRefReason::NeverIssued), None, "the ref e12 was never issued"),
             (
                 Some(StaleRefReason::Removed { replacement: None }),
                 Some("button \"Pay\""),
@@ -70,13 +70,13 @@ mod tests {
             (
                 Some(StaleRefReason::Removed { replacement }),
                 Some("button \"Pay\""),
-                "e12 (button \"Pay\") was removed from the page; one like it is there now as e31",
+                "e12 (button \"Pay\") was removed from the page; a similar element now has the ref e31",
             ),
             (Some(StaleRefReason::Removed { replacement: None }), None, "e12 was removed from the page"),
             (
                 Some(StaleRefReason::PageNavigated),
                 Some("http://a/"),
-                "e12 (http://a/) was on a page that was left for another",
+                "e12 (http://a/) was on a page that the tab has left",
             ),
         ] {
             let page_words = page_words.map(PageText::new);

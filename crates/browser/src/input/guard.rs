@@ -104,7 +104,7 @@ impl Browser {
         }
         Err(match input.kind {
             InputKind::Mouse => {
-                let by = by.unwrap_or(AttributedText::Driver("what the page moved in its way"));
+                let by = by.unwrap_or(AttributedText::Driver("an element that the page moved over it"));
                 TargetProblem::Covered.into_error(&input.element.reference, Some(by))
             }
             InputKind::Keys | InputKind::Key => TargetProblem::Focus.into_error(&input.element.reference, by),

@@ -93,7 +93,9 @@ impl Browser {
         Ok(match (moved >= 1.0, rest >= 1.0) {
             (true, true) => format!("scrolled {moved} pixels; {rest} more are left that way"),
             (true, false) => format!("scrolled {moved} pixels, to the end"),
-            (false, true) => "nothing scrolled: the page does not let itself be scrolled there".to_owned(),
+            (false, true) => {
+                "nothing scrolled: this part of the page cannot scroll in that direction".to_owned()
+            }
             (false, false) => "nothing scrolled: it is at its end already".to_owned(),
         })
     }

@@ -139,7 +139,7 @@ async fn a_credential_that_chromium_rejects_is_named_and_no_browser_is_returned(
         (with_cookie(cookie("lost", "own.test/elsewhere")), "\"lost\""),
         (
             with_header(InjectedHeaders { allow_plain_http: false, ..header("http://own.test", "X-Key") }),
-            "unencrypted",
+            "over https: only",
         ),
         (with_header(header("http://own.test", "Cookie")), "browser alone"),
     ] {

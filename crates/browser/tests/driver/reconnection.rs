@@ -41,7 +41,7 @@ async fn refs_in_every_frame_outlive_the_connection() {
     let error = driver.click(reference(&before, "Add")).await.unwrap_err();
     assert_eq!(
         browser::mark_page_text(&error.to_string(), "", ""),
-        "e1 (http://shop.test/) was on a page that was left for another"
+        "e1 (http://shop.test/) was on a page that the tab has left"
     );
 }
 
@@ -111,7 +111,7 @@ async fn refs_of_a_page_left_while_disconnected_are_stale() {
     assert!(after.contains("heading \"next\""), "{after}");
     assert_ne!(reference(&after, "Add"), reference(&before, "Add"));
     let error = driver.click(reference(&before, "Add")).await.unwrap_err();
-    assert!(plain(&error).contains("was on a page that was left"), "{error}");
+    assert!(plain(&error).contains("was on a page that the tab has left"), "{error}");
     assert!(driver.click(role("button", "Add")).await.is_ok());
 }
 

@@ -157,12 +157,12 @@ async fn stale_ref_error(script: &str, part: &str) -> String {
 #[tokio::test]
 async fn a_dead_ref_says_what_became_of_it() {
     for (script, part, expected) in [
-        ("1", "never", "the ref e4711 was never given"),
+        ("1", "never", "the ref e4711 was never issued"),
         ("pay.remove()", "\"Pay\"", "e1 (button \"Pay\") was removed from the page"),
         (
             "document.body.innerHTML = document.body.innerHTML",
             "\"Pay\"",
-            "e1 (button \"Pay\") was removed from the page; one like it is there now as e4",
+            "e1 (button \"Pay\") was removed from the page; a similar element now has the ref e4",
         ),
         (
             "twin.textContent = 'Pay'; pay.replaceWith(twin.cloneNode(true))",
@@ -183,13 +183,9 @@ async fn a_dead_ref_says_what_became_of_it() {
         (
             "location = '/next'; 1",
             "\"Inner\"",
-            "f2e1 (http://shop.test/inner) was on a page that was left for another",
+            "f2e1 (http://shop.test/inner) was on a page that the tab has left",
         ),
-        (
-            "location = '/next'; 1",
-            "\"Pay\"",
-            "e1 (http://shop.test/) was on a page that was left for another",
-        ),
+        ("location = '/next'; 1", "\"Pay\"", "e1 (http://shop.test/) was on a page that the tab has left"),
     ] {
         assert_eq!(stale_ref_error(script, part).await, expected, "{script}");
     }
@@ -209,7 +205,7 @@ async fn a_root_ref_that_is_not_in_the_snapshot_is_not_called_stale() {
         ("element_not_visible", format!("{pay} is not visible"))
     );
     let error = driver.act(root(&boxed)).await.unwrap_err();
-    assert_eq!(plain(&error), format!("{boxed} is still on the page, but is nothing to act on any more"));
+    assert_eq!(plain(&error), format!("{boxed} is still on the page, but is no longer actionable"));
     driver.run_in_page("pay.style.display = ''").await;
     assert!(driver.act(root(&pay)).await.is_ok(), "the ref is as good as before");
 }

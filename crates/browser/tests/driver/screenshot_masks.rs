@@ -409,7 +409,7 @@ async fn an_unmaskable_page_is_not_recorded_and_too_many_boxes_mask_the_frame() 
         ("frames", ScreenshotMask::typed_text([TYPED]), "too many frames"),
         ("frames", ScreenshotMask::default(), "too many frames"),
         ("text", ScreenshotMask::typed_text([TYPED]), "too large"),
-        ("many", ScreenshotMask::incomplete(), "more was typed than is remembered"),
+        ("many", ScreenshotMask::incomplete(), "the session typed more text than Stockade keeps"),
     ] {
         driver.goto(&format!("http://shop.test/{at}")).await;
         let error = recording_screenshot(&driver, &cover).await.unwrap_err();

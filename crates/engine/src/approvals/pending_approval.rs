@@ -79,18 +79,19 @@ fn refused(answered: &Approval) -> Fault {
         }
         (ApprovalKind::Domain, _) => (
             ErrorCode::BlockedDomain,
-            "the domain is not on the allowlist, and nobody answered in time whether to add it",
+            "the domain is not on the allowlist, and no operator answered the request to add it in time",
         ),
-        (_, ApprovalState::Denied) => (ErrorCode::DeniedByOperator, "the operator was asked, and said no"),
-        _ => (ErrorCode::ApprovalTimeout, "a person was asked, and nobody answered in time, which is a no"),
+        (_, ApprovalState::Denied) => (ErrorCode::DeniedByOperator, "the operator denied this action"),
+        _ => (ErrorCode::ApprovalTimeout, "no operator answered in time, so the action was denied"),
     };
     let why = answered.note.as_ref().map(|note| redacted!(": {}", note)).unwrap_or_default();
     let hint = if answered.state == ApprovalState::Denied {
-        "This was decided by a person: do not try another way to the same end. Go on without it, or tell the person that \
-         you need it."
+        "A person decided this: do not try to reach the same result in another way. Continue without it, or tell the \
+         person that you need it."
     } else {
-        "Do not try another way to the same end. Tell the person that you need their approval: they answer in the console, \
-         and if they cannot log in there yet, `stockade operator link` in a terminal lets them in. Then call again."
+        "Do not try to reach the same result in another way. Tell the person that you need their approval: they answer \
+         in the console, and if they cannot log in there yet, `stockade operator link` in a terminal lets them in. Then \
+         call again."
     };
     Fault::new(code, redacted!("{}{}", message, why)).hint(hint)
 }

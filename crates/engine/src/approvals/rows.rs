@@ -111,7 +111,7 @@ impl Storage {
             .bind(id.as_str())
             .execute(&self.pool)
             .await
-            .map_err(StorageError::because("cannot store what came of an approval"))?;
+            .map_err(StorageError::because("cannot store the outcome of an approval"))?;
         Ok(())
     }
 

@@ -404,7 +404,7 @@ pub fn pending(id: &ApprovalId, why: &'static str) -> Fault {
 
 /// The fault of an action while an operator looks at another request of its session.
 pub fn question_open(id: &ApprovalId) -> Fault {
-    let why = "an operator is being asked about another step of this session, and what they were shown must stay as it is";
+    let why = "another approval request of this session is open; other actions wait until it is answered";
     Fault::new(ErrorCode::QuestionOpen, why)
         .hint(redacted!(
             "Reading works meanwhile. Call browser_pending (session.pending over HTTP) with pending_id {} for the answer, then go on.",

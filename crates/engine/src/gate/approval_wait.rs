@@ -144,7 +144,7 @@ impl Gate {
         let outcome =
             result.as_ref().err().map_or_else(|| "ok".into(), |fault| Redacted::from_safe(&fault.code));
         if let Err(fault) = self.approvals.record_outcome(&id, &outcome).await {
-            tracing::warn!(%fault, approval = %id, "what came of an approval is not kept beside it");
+            tracing::warn!(%fault, approval = %id, "the outcome of an approval is not stored with it");
         }
         result
     }

@@ -81,7 +81,7 @@ impl Gate {
             Err(fault) => Redacted::from_safe(&fault.code),
         };
         if let Err(fault) = self.approvals.record_outcome(&id, &outcome).await {
-            tracing::warn!(%fault, approval = %id, "what came of an approval is not kept beside it");
+            tracing::warn!(%fault, approval = %id, "the outcome of an approval is not stored with it");
         }
         // The next call of the agent finds no open question.
         session.clear_question();
@@ -287,7 +287,7 @@ async fn given_up(reply: &mut HeldReply) {
 fn page_gave_up() -> Fault {
     Fault::new(
         ErrorCode::ApprovalVoid,
-        "the page gave the request up before it was answered, so nothing was sent",
+        "the page cancelled the request before an operator answered; nothing was sent",
     )
     .hint("Read the page. If it is still what you want, do it again.")
 }

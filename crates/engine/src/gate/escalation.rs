@@ -93,7 +93,7 @@ impl Gate {
                 tokio::spawn(self.clone().guide(session.clone(), waiting));
                 fault.hint = redacted!(
                     "{} Several actions in a row have failed, so the session now waits for a person's guidance: \
-                     browser_pending with pending_id {} tells what they say. If nobody answers, the pause ends by itself.",
+                     browser_pending with pending_id {} returns the answer. If nobody answers, the pause ends by itself.",
                     fault.hint,
                     id
                 );
@@ -139,7 +139,7 @@ impl Gate {
     ) -> Result<OpenQuestion, Fault> {
         let (action, risk, rule, description, timeout) = match reason {
             PauseReason::Failures => (
-                "continue after repeated failures",
+                "resume the session after repeated failures",
                 Risk::Medium,
                 "escalation.failures",
                 "several actions in a row have failed, and the session is paused",
@@ -147,10 +147,10 @@ impl Gate {
                 None,
             ),
             PauseReason::CredentialTyped => (
-                "go on after a credential was typed",
+                "resume the session after a typed credential",
                 Risk::Critical,
                 "escalation.credential",
-                "the agent tried to type a credential; it was refused, and the session is halted",
+                "the agent tried to type a credential; it was refused, and the session is paused",
                 // Nothing lifts it but an answer or the end of the session.
                 Some(session.time_left()),
             ),

@@ -76,7 +76,7 @@ impl PendingAction {
                 None => Err(lost()),
             },
             Ok(Err(_)) => Err(lost()),
-            Err(_) => Err(pending(&self.id, "a person has been asked, and the answer is still to come")),
+            Err(_) => Err(pending(&self.id, "an operator has not answered yet")),
         }
     }
 }

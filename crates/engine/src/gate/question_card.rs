@@ -121,9 +121,7 @@ pub fn describe_action(action: &Action) -> Redacted {
         Action::Select(_) => "choose from a list".into(),
         Action::Check(check) => if check.checked { "check a box" } else { "uncheck a box" }.into(),
         Action::Drag(_) => "drag onto another element".into(),
-        Action::Dialog(answer) => {
-            if answer.accept { "say yes to a dialog" } else { "say no to a dialog" }.into()
-        }
+        Action::Dialog(answer) => if answer.accept { "accept a dialog" } else { "dismiss a dialog" }.into(),
         other => Redacted::literal(other.name()).transform(|name| name.replace('_', " ")),
     }
 }

@@ -92,10 +92,7 @@ impl Gate {
                 login.credential.domain
             ));
             self.log.append(&event).await.map_err(audit_fault)?;
-            return Err(logins::expired(
-                &login.credential.domain,
-                "the page is the one that is shown to somebody who is signed out",
-            ));
+            return Err(logins::expired(&login.credential.domain, "the site shows its signed-out page"));
         }
         Ok(())
     }

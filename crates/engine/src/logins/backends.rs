@@ -149,7 +149,7 @@ fn kv_secret(
     if server.wrapped && user == VaultUser::Command {
         return Some(Err(Fault::from(VaultError::Settings {
             what: "vault.wrapped",
-            reason: "a wrapping token is good once, and that once is the server's".to_owned(),
+            reason: "a wrapping token works once, and the server uses it".to_owned(),
         })
         .hint("Ask the running server (GET /operator/credentials), or use the vault's own tools.")));
     }

@@ -59,7 +59,7 @@ fn check_fresh(login: &Login, now: Timestamp) -> Result<(), Fault> {
     if cookies.is_empty() || cookies.iter().any(|cookie| !is_expired(cookie, now)) {
         return Ok(());
     }
-    Err(super::expired(&login.credential.domain, "all of its cookies are past their time"))
+    Err(super::expired(&login.credential.domain, "all of its cookies have expired"))
 }
 
 /// For its host alone, unless the operator granted the whole site.

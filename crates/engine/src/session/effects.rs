@@ -411,9 +411,9 @@ impl EffectGate for SessionEffects {
             return true;
         }
         let message =
-            "this action opened a WebSocket, whose messages cannot be decided on; it was not connected";
+            "this action opened a WebSocket, whose messages the policy cannot check; it was not connected";
         let fault = Fault::new(ErrorCode::EffectUnreadable, message)
-            .hint("Load the page again and do the same: a person is then asked about the element.");
+            .hint("Load the page again and repeat the action: an operator is then asked about the element.");
         self.0.report(cause.as_deref(), fault);
         false
     }
@@ -423,9 +423,9 @@ impl EffectGate for SessionEffects {
 pub fn denied_before() -> Fault {
     Fault::new(
         ErrorCode::DeniedByOperator,
-        "the operator denied the same a short time ago, and was not asked again",
+        "the operator denied the same request a short time ago; it is refused without asking",
     )
-    .hint("This was decided by a person: do not try another way to the same end. Go on without it.")
+    .hint("A person decided this: do not try to reach the same result in another way. Continue without it.")
 }
 
 fn too_many_held() -> Fault {

@@ -55,7 +55,7 @@ async fn record_batch(session: &Session, log: &Log, batch: &LedgerBatch) -> usiz
     let entries = batch.entries.iter().map(|entry| record(session, entry)).collect();
     let mut event = Event::new(EventKind::Egress, session.event_subject()).egress(entries);
     if batch.lost > 0 {
-        event = event.detail("more left, or tried to, than is recorded one by one").count(batch.lost);
+        event = event.detail("more connections than are recorded individually").count(batch.lost);
     }
     if let Err(error) = log.append(&event).await {
         tracing::error!(%error, session = %session.id, "a part of the egress ledger is not on record");

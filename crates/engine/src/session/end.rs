@@ -29,7 +29,7 @@ impl EndFault for EndReason {
                 "Open a new session and avoid the page that did it; `container.memory_limit` sets the limit.",
             ),
             EndReason::BrowserLost => (
-                "was ended because its browser died and could not be brought back",
+                "was ended because its browser died and could not be restarted",
                 "Open a new session; if it happens again, `stockade doctor` checks this machine.",
             ),
             EndReason::Operator => (

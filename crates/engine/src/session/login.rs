@@ -181,10 +181,7 @@ impl Registry {
                 let event = Event::new(EventKind::CredentialExpired, about.clone());
                 let event = event.detail(redacted!("{} of {}", login.id, login.credential.domain));
                 self.log.append(&event).await.map_err(audit_fault)?;
-                return Err(logins::expired(
-                    &login.credential.domain,
-                    "the site does not know its owner any more",
-                ));
+                return Err(logins::expired(&login.credential.domain, "the site shows a signed-out page"));
             }
         }
         Ok(browser)
@@ -280,7 +277,7 @@ fn explain_redirect(fault: Fault) -> Fault {
     match fault.code {
         ErrorCode::EgressNotHome => logins::expired(
             "this session",
-            redacted!("the site leads elsewhere to log in: {}", fault.message),
+            redacted!("the site redirects to another site to log in: {}", fault.message),
         ),
         _ => fault,
     }

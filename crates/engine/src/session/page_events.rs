@@ -28,7 +28,7 @@ pub async fn record_page_events(session: Arc<Session>, log: Log, events: PageEve
         }
         if unrecorded > 0 {
             let event = Event::new(EventKind::EventsLost, subject(&session))
-                .detail("the page did more than is recorded one by one")
+                .detail("the page caused more events than are recorded individually")
                 .count(unrecorded);
             if log.note(&event) {
                 unrecorded = 0;

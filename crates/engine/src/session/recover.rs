@@ -141,8 +141,8 @@ impl Registry {
 }
 
 fn connection_restored() -> Fault {
-    let message = "the connection to the browser broke and was made again; the page and its refs are as they were, \
-                   and whether the action was done is not known";
+    let message = "the connection to the browser broke and was restored; the page and its refs are unchanged, \
+                   and whether the action was done is unknown";
     Fault::new(ErrorCode::ConnectionRestored, message)
         .hint("Read the page, and continue from there.")
         .retryable()

@@ -151,7 +151,7 @@ impl Session {
                 "If nobody answers, the pause ends by itself.",
             ),
             PauseReason::CredentialTyped => (
-                "a credential was typed, so the session is halted until a person resumes or ends it",
+                "a credential was typed, so the session is paused until a person resumes or ends it",
                 "Tell the person; nothing else helps.",
             ),
         };

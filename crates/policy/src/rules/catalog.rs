@@ -18,7 +18,7 @@ macro_rules! rules {
 }
 
 rules! {
-    LOOK = "look", Low, "only looks";
+    LOOK = "look", Low, "only views the page";
     BLOCKED = "domain.blocked", High, "leads to a domain that is not on the allowlist, or not of this session's sites";
 
     NAVIGATE_SAME = "navigate.same-domain", Low, "stays on the domain of the page";
@@ -29,37 +29,37 @@ rules! {
     RELOAD_POSTS = "reload.posts", High, "sends a form again";
 
     CLICK_FIELD = "click.field", Low, "puts the cursor into a field";
-    CLICK_GO = "click.navigation", Low, "shows something else";
+    CLICK_GO = "click.navigation", Low, "navigates";
     CLICK_LINK = "click.link", Low, "follows a link on the same domain";
-    CLICK_SEARCH = "click.search", Low, "looks something up";
+    CLICK_SEARCH = "click.search", Low, "searches";
     CLICK_LINK_NEW = "click.link-new-domain", Medium, "follows a link to another domain";
     CLICK_LINK_SENSITIVE = "click.link-sensitive-domain", High, "follows a link to a sensitive domain";
-    CLICK_SAVE = "click.save", Medium, "keeps a change";
-    CLICK_CHANGE = "click.change", Medium, "changes a choice";
+    CLICK_SAVE = "click.save", Medium, "saves a change";
+    CLICK_CHANGE = "click.change", Medium, "changes a selection";
     CLICK_OTHER = "click.other", Medium, "clicks something whose effect is not known";
 
     FORM_SUBMIT = "form.submit", Medium, "submits a form";
     FORM_ELSEWHERE = "form.other-domain", High, "submits a form to another domain";
-    FORM_DESTROYS = "form.destroys", High, "goes to an address that takes something away";
-    FORM_POWER = "form.power", Critical, "submits a form to an address that gives power away";
+    FORM_DESTROYS = "form.destroys", High, "goes to an address that deletes something";
+    FORM_POWER = "form.power", Critical, "submits a form to an address that grants access";
     FORM_PAYS = "form.pays", Critical, "submits a form that pays";
 
-    WORDS_DESTROY = "words.destroy", High, "takes something away";
-    WORDS_SEND = "words.send", High, "reaches other people";
+    WORDS_DESTROY = "words.destroy", High, "deletes something";
+    WORDS_SEND = "words.send", High, "sends something to other people";
     WORDS_PAY = "words.pay", Critical, "moves money";
-    WORDS_ACCOUNT = "words.account", Critical, "takes an account or a whole store of things away";
-    WORDS_MINT = "words.mint", Critical, "makes or adds a key or token";
-    WORDS_AUTHORISE = "words.authorise", Critical, "lets another program in";
-    WORDS_ADMIN = "words.admin", Critical, "gives somebody full rights";
-    WORDS_LOGIN = "words.login", Critical, "changes how the account is got into";
-    WORDS_SECOND_FACTOR = "words.second-factor", Critical, "turns a guard off";
-    WORDS_EXPORT = "words.export", Critical, "carries data away";
+    WORDS_ACCOUNT = "words.account", Critical, "deletes an account, project or database";
+    WORDS_MINT = "words.mint", Critical, "creates or adds a key or token";
+    WORDS_AUTHORISE = "words.authorise", Critical, "authorizes another application";
+    WORDS_ADMIN = "words.admin", Critical, "grants administrator rights";
+    WORDS_LOGIN = "words.login", Critical, "changes the login of the account";
+    WORDS_SECOND_FACTOR = "words.second-factor", Critical, "turns off a protection, such as two-factor authentication";
+    WORDS_EXPORT = "words.export", Critical, "exports data";
 
     TYPE_SEARCH = "type.search", Low, "types into a search box";
     TYPE_COMMENT = "type.comment", Low, "types into a comment field";
     TYPE_FIELD = "type.field", Medium, "types into a form field";
     TYPE_CONFIG = "type.configuration", High, "types into a configuration field or an editor";
-    TYPE_SECRET_NAME = "type.secret-name", Critical, "types into a field that is called a secret";
+    TYPE_SECRET_NAME = "type.secret-name", Critical, "types into a field that is named like a secret";
     TYPE_SECRET = "type.secret-field", Critical, "types into a secret field";
     TYPE_CREDENTIAL = "type.credential", Critical, "types what looks like a credential";
 
@@ -71,14 +71,14 @@ rules! {
 
     SELECT_VIEW = "select.view", Low, "chooses how a list is shown";
     SELECT_OPTION = "select.option", Medium, "chooses from a list";
-    SELECT_ADMIN = "select.admin", High, "chooses full rights";
+    SELECT_ADMIN = "select.admin", High, "selects administrator rights";
     SELECT_SECRET = "select.secret-field", Critical, "chooses in a secret field";
     CHECK_BOX = "check.box", Medium, "checks or unchecks";
-    CHECK_ADMIN = "check.admin", High, "checks full rights";
+    CHECK_ADMIN = "check.admin", High, "checks a box for administrator rights";
     DRAG_MOVE = "drag.move", Medium, "moves something";
     DRAG_SECRET = "drag.secret-field", Critical, "drags from or to a secret field";
-    DIALOG_DISMISS = "dialog.dismiss", Low, "says no to a dialog";
-    DIALOG_ACCEPT = "dialog.accept", Medium, "says yes to a dialog";
+    DIALOG_DISMISS = "dialog.dismiss", Low, "dismisses a dialog";
+    DIALOG_ACCEPT = "dialog.accept", Medium, "accepts a dialog";
     UPLOAD = "upload", High, "chooses a file";
 
     EFFECT_READ = "effect.read", Low, "reads from the site";
@@ -87,6 +87,6 @@ rules! {
     EFFECT_DESTROYS = "effect.destroys", High, "deletes or cancels something";
     EFFECT_SENDS = "effect.sends", High, "sends or publishes something";
     EFFECT_PAYS = "effect.pays", Critical, "pays, orders or moves money";
-    EFFECT_POWER = "effect.power", Critical, "changes who has access, or carries data away";
-    EFFECT_ACCOUNT = "effect.account", Critical, "deletes an account or a whole store of things";
+    EFFECT_POWER = "effect.power", Critical, "changes who has access, or exports data";
+    EFFECT_ACCOUNT = "effect.account", Critical, "deletes an account, project or database";
 }

@@ -249,9 +249,9 @@ fn decision(card: &ApprovalCard) -> Markup {
                         p {
                             @if card.effect.is_some() {
                                 "Until this session ends, requests to " b { (card.domain) }
-                                " leave without a question if all of this fits, whatever their values are: "
+                                " are sent without asking if all of this matches, whatever their values are: "
                             } @else {
-                                "Until this session ends, you will not be asked again for exactly this: "
+                                "Until this session ends, you will not be asked again about exactly this action: "
                             }
                             (reasons(&card.for_session)) "."
                         }

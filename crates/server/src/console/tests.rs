@@ -149,7 +149,7 @@ fn a_held_request_comes_first_then_the_action_the_picture_and_the_buttons() {
             "/picture\" target=\"_blank\"",
             "value=\"deny\"",
             "value=\"approve\"",
-            "requests to <b>shop.test</b> leave without a question",
+            "requests to <b>shop.test</b> are sent without asking",
             ">/account/addresses/*/delete</bdi>",
         ],
     );

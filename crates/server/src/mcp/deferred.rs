@@ -122,7 +122,7 @@ impl InterimServer {
                         tracing::debug!(%error, "the server without a browser ended early");
                     }
                 }
-                Err(error) => tracing::debug!(%error, "the client did not shake hands"),
+                Err(error) => tracing::debug!(%error, "the client did not complete the handshake"),
             }
         });
         let (read, write) = tokio::io::split(ours);
@@ -149,7 +149,7 @@ impl InterimServer {
                     return Ok(());
                 }
             }
-            Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client did not shake hands"))
+            Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the client did not complete the handshake"))
         };
         match tokio::time::timeout(ANSWER_TIMEOUT, answered).await {
             Ok(answered) => answered,

@@ -58,11 +58,11 @@ fn message(
     pending_approval: Option<&Approval>,
 ) -> String {
     match pending_approval {
-        None => format!("{what}: still at it after {} s", started.elapsed().as_secs()),
+        None => format!("{what}: still running after {} s", started.elapsed().as_secs()),
         Some(approval) => {
             let left = approval.expires_at.duration_since(jiff::Timestamp::now()).as_secs().max(0);
             format!(
-                "{what}: a person is asked ({}), {}; {left} s are left",
+                "{what}: waiting for approval {}: {} ({left} s left)",
                 approval.id,
                 approvals.answer_instructions(&approval.id)
             )

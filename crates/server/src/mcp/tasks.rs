@@ -71,7 +71,7 @@ fn describe(approval: &Approval) -> Task {
     let updated = approval.decided_at.unwrap_or(approval.asked_at);
     let left = approval.expires_at.duration_since(Timestamp::now()).as_secs().max(0);
     let message = match approval.state {
-        ApprovalState::Waiting => format!("a person is asked; {left} s are left to answer"),
+        ApprovalState::Waiting => format!("waiting for approval ({left} s left)"),
         state => format!("the request is {}", state.as_str()),
     };
     Task::new(approval.id.as_str(), TaskStatus::Working, approval.asked_at.to_string(), updated.to_string())

@@ -61,6 +61,6 @@ pub fn input_required(approvals: &ApprovalStore, approval: &Approval) -> Option<
 fn message(approval: &Approval) -> String {
     let (risk, domain) = (approval.card.risk.as_str(), &approval.card.domain);
     format!(
-        "An agent wants to do something of {risk} risk on {domain}. Look at it, and answer as an operator."
+        "An agent requests an action of {risk} risk on {domain}. Open the request and answer as an operator."
     )
 }

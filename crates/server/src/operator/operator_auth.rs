@@ -64,7 +64,7 @@ impl OperatorAuth {
         let known = stored.is_some();
         let stored = stored.flatten();
         if !self.verify_password(password, stored.clone()).await? {
-            let whom = if known { name } else { "no operator of ours" };
+            let whom = if known { name } else { "unknown operator" };
             self.record(
                 EventKind::OperatorRefused,
                 whom,
@@ -81,7 +81,8 @@ impl OperatorAuth {
         let opened =
             self.inner.storage.open_operator_session_by_password(name, &stored.unwrap_or_default()).await?;
         if opened.is_none() {
-            self.record(EventKind::OperatorRefused, name, "the password was changed in that moment").await?;
+            self.record(EventKind::OperatorRefused, name, "the password was changed during the login")
+                .await?;
         }
         opened.ok_or_else(login_failed)
     }
@@ -94,12 +95,8 @@ impl OperatorAuth {
                 let noted =
                     self.inner.links.lock().unwrap_or_else(PoisonError::into_inner).take(Instant::now());
                 if noted.is_ok() {
-                    self.record(
-                        EventKind::OperatorRefused,
-                        "no operator of ours",
-                        "a link that lets nobody in",
-                    )
-                    .await?;
+                    self.record(EventKind::OperatorRefused, "unknown operator", "an invalid login link")
+                        .await?;
                 }
                 let what = "this link was used before, is older than ten minutes, or is invalid";
                 Err(Fault::new(ErrorCode::LinkSpent, what)

@@ -82,7 +82,7 @@ fn read_private_file(path: &Path) -> Result<Zeroizing<Vec<u8>>, Fault> {
         return Err(unsafe_file(path, "this secret is another user's"));
     }
     if !metadata.is_file() || metadata.len() > MAX_SECRET_BYTES {
-        return Err(unsafe_file(path, "this is no file with a secret"));
+        return Err(unsafe_file(path, "this is not a file with a secret"));
     }
     let text = Zeroizing::new(std::fs::read(path).map_err(unreadable)?);
     Ok(Zeroizing::new(text.trim_ascii().to_vec()))

@@ -39,7 +39,7 @@ pub fn render_card(approval: &Value) -> String {
         card.0.push_str(&format!("  {BAD}This cannot be undone.{BAD:#}\n"));
     }
     if approval["kind"] == "domain" {
-        card.add("a yes means", DOMAIN_APPROVAL_EFFECT);
+        card.add("if approved", DOMAIN_APPROVAL_EFFECT);
     }
     let session = render_facts(&approval["for_session"]);
     if !session.is_empty() && is_held {

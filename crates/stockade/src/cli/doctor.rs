@@ -14,7 +14,7 @@ use std::io::{IsTerminal, Write};
 #[command(after_help = "\
 Examples:
   stockade doctor
-  stockade doctor --leak    takes a minute or two; touches nothing of yours")]
+  stockade doctor --leak    takes a minute or two; does not touch your data")]
 pub struct DoctorArgs {
     /// Sign a session in with made-up secrets on a site that echoes them, drive every tool, and search all that comes out
     #[arg(long)]
@@ -35,7 +35,7 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
     let bad = checks.iter().filter(|check| check.verdict == Verdict::Bad).count();
     let mut human: String = checks.iter().map(render_check).collect();
     human.push_str(&if bad == 0 {
-        format!("\n{GOOD}Everything a session needs is here.{GOOD:#}\n")
+        format!("\n{GOOD}{}{GOOD:#}\n", describe_readiness(&checks))
     } else {
         format!(
             "\n{BAD}{bad} of {} checks failed.{BAD:#} The lines above say how to fix them.\n",
@@ -48,6 +48,15 @@ pub(super) fn run(context: &Context, args: DoctorArgs) -> Result<Reply, Fault> {
             .hint("Each failed check says how to fix it.")
     });
     Ok(Reply::with_problem(human, json!({ "checks": checks }), problem))
+}
+
+/// The last line when no check failed. Advice, such as a missing template, does not keep a session from starting.
+fn describe_readiness(checks: &[Check]) -> &'static str {
+    if checks.iter().any(|check| check.verdict == Verdict::Hint) {
+        "Sessions can start. The lines with ! are advice."
+    } else {
+        "Everything a session needs is here."
+    }
 }
 
 fn render_check(check: &Check) -> String {
@@ -93,7 +102,7 @@ fn run_leak_check(context: &Context) -> Result<Reply, Fault> {
 
 fn render_leak_report(report: &LeakReport) -> String {
     let mut human = format!(
-        "{} canaries in {} writings, {:.0} s, {} MB searched\n\n",
+        "{} canaries in {} encodings, {:.0} s, {} MB searched\n\n",
         report.canaries,
         report.forms,
         report.seconds,
@@ -128,7 +137,7 @@ fn render_leak_report(report: &LeakReport) -> String {
     }
     human.push_str(&match &report.error {
         Some(fault) => output::render_fault(fault),
-        None => format!("{GOOD}Not one byte in {} places.{GOOD:#}\n", report.places),
+        None => format!("{GOOD}No leaks in {} places.{GOOD:#}\n", report.places),
     });
     human
 }

@@ -23,7 +23,7 @@ pub struct JailArgs {
 enum JailCommand {
     /// List the jails of every control plane of this user
     List,
-    /// Clear what dead control planes left; a live one is never touched
+    /// Remove leftovers of control planes that crashed; running ones are not touched
     Reap,
 }
 

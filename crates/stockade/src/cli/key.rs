@@ -42,7 +42,7 @@ enum KeyCommand {
     },
     /// List all keys; never the keys themselves
     List,
-    /// Refuse a key from now on, and end its agent's sessions and questions
+    /// Revoke a key; end its agent's sessions and withdraw their approval requests
     Revoke {
         /// The id that `stockade key list` shows
         id: String,

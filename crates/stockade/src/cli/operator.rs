@@ -112,7 +112,7 @@ pub(super) fn run(context: &Context, args: OperatorArgs) -> Result<Reply, Fault>
                 authorize_operator(context, &storage, &mut asker, &allowed_by).await?;
                 storage.remove_operator(&name).await?;
                 record_event(context, EventKind::OperatorChanged, &name, "removed").await?;
-                Ok(Reply::new(format!("{name} is no operator any more.\n"), json!({ "removed": name })))
+                Ok(Reply::new(format!("{name} is no longer an operator.\n"), json!({ "removed": name })))
             }
         }
     })

@@ -86,7 +86,7 @@ pub fn memory() -> Check {
 pub fn sealing(config: &Config, state: &State) -> Check {
     let name = "logins";
     if config.credentials.vault_backend != VaultBackend::Store || !state.vault_database().exists() {
-        return Check::good(name, "no logins of our own store to look at");
+        return Check::good(name, "no logins are stored here");
     }
     let WeakerLogins { unsealed, unintercepted } = match weaker_logins(config, state) {
         Ok(weaker) => weaker,

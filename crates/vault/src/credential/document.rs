@@ -118,7 +118,7 @@ impl Credential {
         if empty {
             Err(Malformed::new(
                 "domain",
-                "nothing beside it signs anybody in: add cookies, storage, headers or basic",
+                "nothing in this document signs in: add cookies, storage, headers or basic",
             ))
         } else {
             Ok(())

@@ -166,7 +166,7 @@ impl Credential {
             .map(|(field, _)| {
                 format!(
                     "{field} has fewer than {SHORTEST_COMPARED} letters and digits and will not be redacted; \
-                     say `secret: false` if it is none"
+                     say `secret: false` if it is not a secret"
                 )
             })
             .collect()

@@ -20,15 +20,15 @@ fn a_refusal_names_the_field_and_never_the_value() {
     let cookie = |fields: &str| with(&format!(r#""cookies":[{{"name":"n","value":"{SECRET}"{fields}}}]"#));
     let long = "x".repeat(4097);
     for (document, field) in [
-        ("".to_owned(), "it is no JSON"),
-        (format!("\"{SECRET}"), "it is no JSON"),
+        ("".to_owned(), "it is not JSON"),
+        (format!("\"{SECRET}"), "it is not JSON"),
         ("[]".to_owned(), "this must be a map"),
         ("{}".to_owned(), "domain: this is missing"),
         (r#"{"domain":5}"#.to_owned(), "domain: this must be a text"),
         (r#"{"domain":"https://a.test"}"#.to_owned(), "domain: "),
         (r#"{"domain":"*.a.test"}"#.to_owned(), "domain: "),
-        (r#"{"domain":"a.test","domain":"b.test"}"#.to_owned(), "it is no JSON: a field stands twice"),
-        (r#"{"domain":"a.test"}"#.to_owned(), "domain: nothing beside it signs anybody in"),
+        (r#"{"domain":"a.test","domain":"b.test"}"#.to_owned(), "it is not JSON: a field occurs twice"),
+        (r#"{"domain":"a.test"}"#.to_owned(), "domain: nothing in this document signs in"),
         (with(r#""cookeis":[]"#), "cookeis: there is no such field"),
         (with(r#""cookies":{}"#), "cookies: this must be a list"),
         (with(r#""cookies":[5]"#), "cookies[0]: this must be a map"),
@@ -84,7 +84,7 @@ fn a_refusal_names_the_field_and_never_the_value() {
         assert!(!words.contains(SECRET), "{words}");
     }
     assert!(refusal(&" ".repeat(1024 * 1024 + 1)).contains("more than 1048576 bytes"));
-    assert!(refusal(&"[".repeat(100_000)).contains("it is no JSON"));
+    assert!(refusal(&"[".repeat(100_000)).contains("it is not JSON"));
 }
 
 #[test]

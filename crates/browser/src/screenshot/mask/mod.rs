@@ -146,10 +146,10 @@ impl Browser {
         deadline: Deadline,
     ) -> Result<Option<ScreenshotImage>, BrowserError> {
         if mask.is_incomplete {
-            return Err(BrowserError::MaskFailed { why: "more was typed than is remembered" });
+            return Err(BrowserError::MaskFailed { why: "the session typed more text than Stockade keeps" });
         }
         if mask.terms.is_too_large() {
-            return Err(BrowserError::MaskFailed { why: "there is more to cover than can be looked for" });
+            return Err(BrowserError::MaskFailed { why: "too many texts to mask" });
         }
         let has_terms = mask.has_terms();
         let mask = &Arc::new(mask.clone());
@@ -183,7 +183,7 @@ impl Browser {
             }
             return self.paint_masks(image, wanted.format, &area, masks).await.map(Some);
         }
-        Err(BrowserError::MaskFailed { why: "the page does not hold still for it" })
+        Err(BrowserError::MaskFailed { why: "the page kept moving" })
     }
 
     /// Gets the text of every frame, and searches it.
@@ -304,9 +304,7 @@ impl Browser {
             let searched = match searched.remove(&id).unwrap_or(Err(ScriptCallError::Gone)) {
                 Ok(searched) if searched.is_complete => Some(searched),
                 Ok(_) if is_main => {
-                    return Err(BrowserError::MaskFailed {
-                        why: "the page is too large to be looked through",
-                    });
+                    return Err(BrowserError::MaskFailed { why: "the page is too large to search" });
                 }
                 Err(error) if is_main => return Err(error.into()),
                 Ok(_) | Err(_) => None,

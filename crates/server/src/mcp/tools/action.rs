@@ -28,7 +28,7 @@ pub struct ActionArguments {
     #[serde(default)]
     after_screenshot: bool,
     /// Whether to wait for a person's answer where one is asked (default). With false the call fails at once with the
-    /// code approval_pending:ID; browser_pending fetches what came of it
+    /// code approval_pending:ID; browser_pending returns the result
     #[serde(default)]
     wait: Option<bool>,
 }

@@ -137,7 +137,7 @@ pub fn render(
         Outcome::Acted(after) => {
             let status = after.snapshot.as_ref().filter(|_| after.navigated).and_then(|page| page.status);
             if after.navigated {
-                notes.push("the page is another one now".into());
+                notes.push("the action led to a new page".into());
             }
             (after, status)
         }

@@ -75,8 +75,8 @@ struct PendingEntry {
 pub fn tool() -> Tool {
     describe::<PendingArguments, PendingReply>(
         NAME,
-        "See what waits for a person",
-        "List what waits for a person's answer, or fetch what came of one action by its pending_id: the page after it if \
+        "List the requests that wait for approval",
+        "List the requests that wait for a person's answer, or return the result of one by its pending_id: the page after it if \
 it was approved and done, the error if it was not. It does nothing to the page, and cannot answer for the person.",
         policy::ActionClass::Reads,
     )
@@ -124,19 +124,14 @@ pub async fn fetch_result(call: &Call<'_>, wanted: &str, patience: Duration) -> 
             Ok(reply) if matches!(reply.outcome, Outcome::Acted(_) | Outcome::Navigated { .. }) => {
                 page::render(reply, None, None)
             }
-            Ok(_) => status_reply(
-                found,
-                Some("it was allowed, and what it read is gone with its call: call the tool again"),
-            ),
+            Ok(_) => status_reply(found, Some("approved; the content is not kept: call the tool again")),
             Err(fault) => Err(fault),
         },
         // From an earlier run of the control plane, or too old to be in memory.
         None if found.outcome.is_none() => {
-            status_reply(found, Some("it was not done and will not be: ask again"))
+            status_reply(found, Some("it was not done and will not be: call the tool again"))
         }
-        None => {
-            status_reply(found, Some("it was done; the page it led to is no longer kept, so read the page"))
-        }
+        None => status_reply(found, Some("done; the page after it is no longer kept: read the page")),
     }
 }
 
@@ -153,14 +148,18 @@ async fn guidance(call: &Call<'_>, mut found: Approval, patience: Duration) -> R
         }
         found = approvals.find(&found.id).await?.ok_or_else(|| unknown(found.id.as_str()))?;
     }
-    let lifted = (found.state == ApprovalState::Expired).then_some("nobody answered: the session goes on");
+    let lifted =
+        (found.state == ApprovalState::Expired).then_some("no operator answered: the session continues");
     status_reply(found, lifted)
 }
 
 fn status_reply(found: Approval, more: Option<&'static str>) -> Result<ToolReply, Fault> {
     let mut text = redacted!("{} is {}", found.id, found.state.as_str());
     if found.state == ApprovalState::Waiting {
-        text.push(redacted!("; {} s are left. Ask again, and do not try another way", seconds_left(&found)));
+        text.push(redacted!(
+            "; {} s left. Call again for the answer; do not try another way",
+            seconds_left(&found)
+        ));
     }
     let note = found.note.as_ref().map(|note| redacted!("the operator says: {}", note));
     for word in note.into_iter().chain(more.map(Redacted::literal)) {

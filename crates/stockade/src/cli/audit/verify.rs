@@ -253,7 +253,7 @@ fn build_reply(
                 .hint("A crash in the middle of a write leaves this. The next start of the server repairs it and records that."),
         ),
         (bad, _) => {
-            let message = format!("{bad} of {} chains are not as they were written", json.len());
+            let message = format!("{bad} of {} chains were changed or damaged", json.len());
             let fault = Fault::outside_sessions(ErrorCode::AuditCorrupt, message);
             Some(
                 fault
@@ -297,8 +297,8 @@ fn describe_missing_head(head: &Head, is_known_key: bool) -> String {
     }
     let key = fit(&head.key, 9);
     format!(
-        "the anchor file has heads of key {key}, up to line {seq} at {at}, and no log of that key is here: it was \
-         replaced, or --key has to say whose heads to look for"
+        "no log with key {key} is here, but its line {seq} was anchored at {at}: the log was replaced. If the anchor file \
+         is shared, choose a log with --key"
     )
 }
 
@@ -362,7 +362,7 @@ mod tests {
 
         let reply = build_reply(&reports, &[], &anchors, Some(&own));
         assert_eq!(reply.problem.map(|fault| fault.code), Some(ErrorCode::AuditCorrupt));
-        for words in ["the chain is not here", "no log of that key"] {
+        for words in ["the chain is not here", "no log with key"] {
             assert!(reply.json.to_string().contains(words), "{words}: {}", reply.json);
         }
         let human = anstream::adapter::strip_str(&reply.human).to_string();

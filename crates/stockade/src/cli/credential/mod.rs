@@ -65,7 +65,7 @@ enum CredentialCommand {
 /// What is put on record.
 #[derive(Debug, Subcommand)]
 enum CredentialChange {
-    /// Store a credential: asked for at the terminal, or its JSON from standard input
+    /// Store a login: asks at the terminal, or reads JSON from standard input
     Put {
         /// The host it is for
         #[arg(long, value_parser = Host::parse)]
@@ -230,7 +230,7 @@ async fn apply_change(
         }
         CredentialChange::Reject { id } => {
             logins.reject(by, &id).await?;
-            let human = format!("What the site rotated in {id} is thrown away.\n");
+            let human = format!("The rotated cookies of {id} are discarded.\n");
             Ok(Reply::new(human, json!({ "rejected": id.as_str() })))
         }
         CredentialChange::Remove { id } => {
@@ -300,8 +300,8 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
         let (count, names) = (waiting.names.len(), waiting.names.join(" "));
         human.push_str(&format!(
             "{HINT}The site rotated {count} of its cookies{HINT:#} on {}: {}\n  \
-             stockade credential accept {id}    puts them into it\n  \
-             stockade credential reject {id}    throws them away\n",
+             stockade credential accept {id}    stores them\n  \
+             stockade credential reject {id}    discards them\n",
             format_date(waiting.kept_at),
             audit::sanitize_within(&names, 200),
         ));
@@ -313,7 +313,7 @@ async fn show(logins: &Logins, tenant: &Tenant, id: &CredentialId) -> Result<Rep
 async fn accept(logins: &Logins, by: OperatorContext<'_>, id: &CredentialId) -> Result<Reply, Fault> {
     let names = logins.accept(by, id).await?;
     let human =
-        format!("{id} has what the site rotated: {}.\n", audit::sanitize_within(&names.join(" "), 200));
+        format!("{id} now has the rotated cookies: {}.\n", audit::sanitize_within(&names.join(" "), 200));
     Ok(Reply::new(human, json!({ "accepted": id.as_str(), "cookies": names })))
 }
 
@@ -325,7 +325,7 @@ async fn rotate_key(logins: &Logins, by: OperatorContext<'_>) -> Result<Reply, F
         "Take the old key out of the variable now."
     };
     let human = format!(
-        "Master key {} is in use; {} data keys were wrapped anew. {old}\n",
+        "Master key {} is in use; {} data keys were encrypted again. {old}\n",
         rotation.current, rotation.rewrapped
     );
     let json = json!({

@@ -26,7 +26,7 @@ pub async fn run(
     let test = tested?;
     let json = serde_json::to_value(&test).map_err(|error| Fault::caused(ErrorCode::Internal, &error))?;
     let problem = (test.verdict == LoginVerdict::SignedOut).then(|| {
-        let why = test.reason.clone().unwrap_or_else(|| "the site does not know its owner".into());
+        let why = test.reason.clone().unwrap_or_else(|| "the site shows a signed-out page".into());
         Fault::new(ErrorCode::CredentialExpired, redact::redacted!("{} does not sign in: {}", id, why)).hint(
             "Log in with your own browser, and store the login again with `stockade credential import`.",
         )

@@ -141,7 +141,7 @@ pub(super) fn read_cases(file: &Path) -> Result<Vec<PolicyCase>, Fault> {
 
 pub(super) fn bad_case(message: String) -> Fault {
     Fault::outside_sessions(ErrorCode::BadPolicyCase, message)
-        .hint("docs/policy.md has the form of a case; stockade policy explain --help lists what one can say.")
+        .hint("docs/policy.md describes a case; `stockade policy explain --help` lists the flags.")
 }
 
 impl PolicyCase {

@@ -29,7 +29,7 @@ pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Resul
         Form::Yaml => yaml::parse(text)?,
     };
     let SecretNode::Map(mut root) = tree else {
-        return Err(Malformed::new("", "it is no map").into());
+        return Err(Malformed::new("", "it is not a map").into());
     };
     let place = root.iter().position(|(name, _)| name == "sops");
     let place = place.ok_or_else(|| Malformed::new("sops", "this is missing: the file is not encrypted"))?;
@@ -44,7 +44,7 @@ pub(super) fn decrypt(text: &[u8], form: Form, identities: &[Identity]) -> Resul
     if *stored.text != computed {
         return Err(SopsFileError::Altered(Malformed::new("sops.mac", "the MAC does not fit the values")));
     }
-    clear.ok_or_else(|| Malformed::new("", "it is no map").into())
+    clear.ok_or_else(|| Malformed::new("", "it is not a map").into())
 }
 
 impl Metadata {

@@ -39,7 +39,7 @@ impl<'a> Events<'a> {
     fn next(&mut self) -> Result<(Event<'a>, Span), SopsFileError> {
         match self.0.next() {
             Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(at(error.marker().line(), "it is no YAML")),
+            Some(Err(error)) => Err(at(error.marker().line(), "it is not YAML")),
             None => Err(at(1, "it ends too early")),
         }
     }
@@ -78,7 +78,7 @@ impl<'a> Events<'a> {
                 _ => return Err(at(span.start.line(), "a name is a plain text")),
             };
             if !names.insert(name.clone()) {
-                return Err(at(span.start.line(), "a name stands twice"));
+                return Err(at(span.start.line(), "a name occurs twice"));
             }
             let (event, span) = self.next()?;
             let value = self.node(event, span)?;
