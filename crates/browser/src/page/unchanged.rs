@@ -12,7 +12,7 @@ use crate::{
     script::ScriptFunction,
     snapshot::{FrameSnapshot, PageCounts, ReadingStamp, UnchangedPage},
 };
-use futures_util::future::{join, join_all};
+use futures_util::future::join_all;
 use serde::Deserialize;
 
 /// What the script says about changes.
@@ -47,14 +47,15 @@ impl Browser {
             worlds.push(world.unique);
         }
         let limits = serde_json::to_string(&self.text_cutter().script_limits()).unwrap_or_default();
-        // The probe brings styles and layout up to date, and Chromium handles what a session sends in order: the counts include
-        // what was pending. They do not if a document was replaced and the probe repeated; then nothing is known of it.
+        // The probe brings styles and layout up to date. The counts are requested after it, to include what was pending: Chromium
+        // replies to a request for counts while a script runs.
         let probes = join_all(frames.iter().map(|(frame, _)| {
             self.call_script::<_, ProbeReply>(frame, ScriptFunction::ProbeChanges, &(), deadline)
         }));
-        let (probed, counts) = join(probes, self.page_counts(&session, deadline)).await;
-        let states: Vec<ProbeReply> = probed.into_iter().collect::<Result<_, _>>()?;
-        let Some(counts) = counts? else { return Ok(Probed::Changed(None)) };
+        let states: Vec<ProbeReply> = probes.await.into_iter().collect::<Result<_, _>>()?;
+        let Some(counts) = self.page_counts(&session, deadline).await? else {
+            return Ok(Probed::Changed(None));
+        };
         for ((frame, _), world) in frames.iter().zip(&worlds) {
             let present = self.script_world(frame, deadline).await?;
             if present.is_none_or(|(_, present)| present.unique != *world) {
@@ -95,7 +96,8 @@ impl Browser {
         self.snapshots().set_unchanged(page);
     }
 
-    /// The counts after a reading that was requested a moment ago: Chromium handles what a session sends in order.
+    /// The counts, requested just after a reading and without waiting for it. Chromium may count before the reading has
+    /// ended: what changes afterwards differs from the counts of the next probe.
     pub(crate) async fn counts_after(
         &self,
         stamp: Option<&ReadingStamp>,

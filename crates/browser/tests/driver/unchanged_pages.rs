@@ -89,7 +89,8 @@ async fn every_change_is_in_the_next_reading() {
 async fn every_change_in_a_frame_is_in_the_next_reading() {
     let framed = "<!doctype html><title>Around</title><p>around</p><iframe src=/framed title=inner width=900 height=1200></iframe>";
     let driver = Driver::with(&[("shop.test/", framed), ("shop.test/framed", PAGE)]).await;
-    for (change, before, after) in CHANGES {
+    // White text is visible: nothing is known of what is behind a frame.
+    for (change, before, after) in CHANGES.into_iter().filter(|(change, ..)| !change.contains("'white'")) {
         driver.goto("http://shop.test/").await;
         let first = driver.outline().await;
         let again = driver.outline().await;
