@@ -19,8 +19,10 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 use tokio_tungstenite::tungstenite::{Error, Message};
 
-/// The longest message that is passed on; a longer one ends the connection. It is held whole.
+/// The longest message that is passed on; a longer one ends the connection. It is held whole, so only the first few
+/// connections of a session may carry the longest.
 const MAX_MESSAGE_BYTES: usize = 16 * 1024 * 1024;
+const MAX_MESSAGE_BYTES_OF_MANY: usize = 1024 * 1024;
 /// How long one side may take to close after the other did.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -81,9 +83,9 @@ where
     B: AsyncRead + AsyncWrite + Unpin,
     S: AsyncRead + AsyncWrite + Unpin,
 {
-    let config = WebSocketConfig::default()
-        .max_message_size(Some(MAX_MESSAGE_BYTES))
-        .max_frame_size(Some(MAX_MESSAGE_BYTES));
+    let long_messages = messages.seal.allow_long_messages();
+    let longest = if long_messages.is_some() { MAX_MESSAGE_BYTES } else { MAX_MESSAGE_BYTES_OF_MANY };
+    let config = WebSocketConfig::default().max_message_size(Some(longest)).max_frame_size(Some(longest));
     let browser = WebSocketStream::from_raw_socket(browser, Role::Server, Some(config)).await;
     let site = WebSocketStream::from_raw_socket(site, Role::Client, Some(config)).await;
     let (mut to_browser, mut from_browser) = browser.split();

@@ -29,6 +29,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use view::{CredentialView, LearnedCookie};
 
 /// Values of one cookie that are kept: a browser may still send an older one.
@@ -37,6 +38,8 @@ const MAX_VALUES_PER_COOKIE: usize = 8;
 const MAX_LEARNED_COOKIES: usize = 1000;
 /// Bytes of their values: the search for them takes a few thousand times as many.
 const MAX_LEARNED_BYTES: usize = 16 * 1024;
+/// WebSockets at once that may carry the longest messages: each holds one whole in either direction.
+const LONG_MESSAGE_SOCKETS: usize = 4;
 /// Attempts to find a placeholder that no other value has.
 const MAX_ATTEMPTS: usize = 32;
 
@@ -47,6 +50,7 @@ pub struct Seal {
     intercepted: Vec<SealScope>,
     places: NotedPlaces,
     started: StartedNavigations,
+    long_messages: Arc<Semaphore>,
     unswapped: AtomicU64,
     sequence: AtomicU64,
 }
@@ -71,6 +75,7 @@ impl Seal {
             intercepted,
             places: NotedPlaces::default(),
             started: StartedNavigations::default(),
+            long_messages: Arc::new(Semaphore::new(LONG_MESSAGE_SOCKETS)),
             unswapped: AtomicU64::new(0),
             sequence: AtomicU64::new(1),
         })
@@ -84,6 +89,11 @@ impl Seal {
     /// Where whole secrets stand in a text that an agent supplies: whatever would be swapped in a reply.
     pub fn find_secrets(&self, text: &str) -> Vec<Range<usize>> {
         self.view().sealing().find(text.as_bytes())
+    }
+
+    /// Lets a WebSocket carry the longest messages as long as it lives; none while as many do as may.
+    pub(crate) fn allow_long_messages(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.long_messages).try_acquire_owned().ok()
     }
 
     /// Announces a navigation that the agent started: over plain HTTP nothing else tells it from one of another site.

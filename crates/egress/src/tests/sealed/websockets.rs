@@ -233,3 +233,25 @@ async fn a_change_to_another_protocol_is_not_passed_on() {
             && !server.last().headers.contains_key("http2-settings")
     );
 }
+
+#[tokio::test]
+async fn four_connections_at_once_may_carry_the_longest_messages() {
+    let (_server, _got, proxy, _credential) = app().await;
+    let long = Message::binary(vec![7; 2 << 20]);
+    let connect = || open(&proxy, "/live", &[("origin", "https://app.test")]);
+    let mut four = Vec::new();
+    for _ in 0..4 {
+        let mut socket = connect().await.unwrap();
+        socket.send(long.clone()).await.unwrap();
+        assert_eq!(socket.next().await.unwrap().unwrap(), long);
+        four.push(socket);
+    }
+    let mut fifth = connect().await.unwrap();
+    let short = Message::binary(vec![7; 512 << 10]);
+    fifth.send(short.clone()).await.unwrap();
+    assert_eq!(fifth.next().await.unwrap().unwrap(), short);
+    // The connection may break while the message is still being sent.
+    let sent = fifth.send(long.clone()).await;
+    let next = fifth.next().await;
+    assert!(sent.is_err() || !matches!(next, Some(Ok(Message::Binary(_)))), "{next:?}");
+}
