@@ -1,11 +1,12 @@
 // The snapshot of one frame: a flat, pre-order list of what a screen reader would announce.
 
 import {
-  authorName, CONTENT_LISTED_BELOW, fallbackName, isNamedByContent, MAX_NAME, multilineValue, NAME_PARTS, nonSecretValue,
+  authorName, CONTENT_LISTED_BELOW, fallbackName, isNamedByContent, MAX_NAME, NAME_PARTS,
   setValueExposure, startNotingParts, stopNotingParts,
 } from './accessible_name.js';
 import { endingAnimations } from './animations.js';
 import { isActionable, isDeclaredActionable, isInferredActionable, mayPointIn, statesOf } from './aria_states.js';
+import { heldValue } from './field_text.js';
 import { flowsInline, visibility } from './element_visibility.js';
 import { countElements, drawnParent, inputType, LARGE_PAGE, tagOf } from './flat_tree.js';
 import { GeneratedContent } from './generated_content.js';
@@ -193,9 +194,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     const secret = isSecret(el);
     if (secret) states.secret = true;
     // At most six bytes per character, so that one value cannot exceed the reply's limit.
-    const value = secret || hidden === REVEALED ? null
-      : el instanceof HTMLTextAreaElement ? multilineValue(el, Math.floor((bytes - written) / 6))
-      : nonSecretValue(el, role);
+    const value = secret || hidden === REVEALED ? null : heldValue(el, role, Math.floor((bytes - written) / 6));
     if (value) node.v = value;
     if (hidden !== SHOWN) states.hidden = true;
     // Most nodes of a long page are named by their visible content only, and skip this.
