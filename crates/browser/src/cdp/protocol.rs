@@ -62,7 +62,9 @@ commands! {
     } -> ResolvedNode;
     "DOMDebugger.getEventListeners" GetEventListeners<'a> { object_id: &'a str, depth: usize, pierce: bool } -> EventListeners, at most MAX_LISTENERS_REPLY;
     /// In the page's own world. Such a handle is for Chromium only; nothing is called with it.
-    "DOM.resolveNode" ResolveInPage { backend_node_id: i64, object_group: &'static str } -> ResolvedNode;
+    "DOM.resolveNode" ResolveInPage {
+        backend_node_id: i64, #[serde(skip_serializing_if = "Option::is_none")] object_group: Option<&'static str>,
+    } -> ResolvedNode;
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
@@ -172,7 +174,7 @@ const MAX_BODY: u32 = 1 << 20;
 /// Bytes of JSON. Chromium also sends larger bodies than it was asked to keep, if it has them.
 const MAX_BODY_REPLY: usize = 8 << 20;
 /// Bytes of the list of a document's listeners; each takes less than 200.
-const MAX_LISTENERS_REPLY: usize = 8 << 20;
+pub(super) const MAX_LISTENERS_REPLY: usize = 8 << 20;
 
 impl Default for KeepBodies {
     fn default() -> KeepBodies {
