@@ -69,6 +69,7 @@ impl Browser {
         nodes.push(DelegatingNode { id: page.document.id, place: None });
         nodes.extend(roots_of_frameworks(listeners));
         let handlers = pointer_handlers(listeners, &nodes);
+        nodes.retain(|node| handlers.iter().any(|(id, ..)| *id == node.id));
         let same = |known: &mut KnownListeners| known.handlers.as_ref() == Some(&handlers);
         let Some(is_known) = self.with_known_listeners(page, same) else { return Ok(None) };
         let mut is_any = false;
@@ -132,6 +133,9 @@ impl Browser {
             }
         }
         delegation.selectors = found.into_iter().take(MAX_SELECTORS).collect();
+        if delegation.selectors.is_empty() && !delegation.delegates {
+            return Ok((dispatches, false));
+        }
         let is_any =
             self.call_script(page.frame, ScriptFunction::RegisterDelegation, &delegation, limit).await?;
         Ok((dispatches, is_any))
