@@ -7,7 +7,8 @@ use common::site::Site;
 use serde_json::{Value, json};
 
 /// A page, the letter of its markers and how many kinds of things it has. The pages say what each kind is.
-const PAGES: [(&str, char, usize); 2] = [("/clickable", 'k', 67), ("/listeners", 'm', 76)];
+const PAGES: [(&str, char, usize); 4] =
+    [("/clickable", 'k', 67), ("/listeners", 'm', 76), ("/delegated", 'n', 40), ("/components", 's', 37)];
 
 fn reference_of<'a>(outline: &'a str, marker: &str) -> Option<&'a str> {
     let line = outline.lines().find(|line| line.contains(marker) && line.contains("[ref="))?;
@@ -19,6 +20,8 @@ fn each_kind_of_clickable_thing_is_clicked_through_mcp_by_its_ref() {
     let site = Site::serve(&[
         ("/clickable", include_str!("../../browser/tests/pages/acting/clickable.html")),
         ("/listeners", include_str!("../../browser/tests/pages/acting/listeners.html")),
+        ("/delegated", include_str!("../../browser/tests/pages/acting/delegated.html")),
+        ("/components", include_str!("../../browser/tests/pages/acting/components.html")),
     ]);
     let settings = format!("    max_actions_per_session: 10000\n{}", site.setting(&["things.test"]));
     let home = Home::new(&settings);

@@ -11,6 +11,7 @@ mod event;
 mod headers;
 mod pending;
 pub mod protocol;
+pub(crate) mod remote_objects;
 mod wire;
 
 pub use bounded::{BoundedText, BoundedUrl, Id};

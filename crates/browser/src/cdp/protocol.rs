@@ -61,6 +61,8 @@ commands! {
         backend_node_id: i64, execution_context_id: i64, object_group: &'static str,
     } -> ResolvedNode;
     "DOMDebugger.getEventListeners" GetEventListeners<'a> { object_id: &'a str, depth: usize, pierce: bool } -> EventListeners, at most MAX_LISTENERS_REPLY;
+    /// In the page's own world. Such a handle is for Chromium only; nothing is called with it.
+    "DOM.resolveNode" ResolveInPage { backend_node_id: i64, object_group: &'static str } -> ResolvedNode;
     "Emulation.setDeviceMetricsOverride" SetDeviceMetrics {
         width: u32, height: u32, device_scale_factor: f64, mobile: bool,
     } -> Nothing;
@@ -145,7 +147,7 @@ commands! {
     "Runtime.evaluate" Evaluate<'a> {
         expression: &'a RawValue, unique_context_id: &'a str, silent: bool,
     } -> Evaluated<IgnoredAny>;
-    "Runtime.evaluate" EvaluateHandle<'a> { expression: &'static str, unique_context_id: &'a str, object_group: &'static str, silent: bool } -> Evaluated<IgnoredAny>;
+    "Runtime.evaluate" EvaluateHandle<'a> { expression: &'static str, unique_context_id: &'a str, silent: bool } -> Evaluated<IgnoredAny>;
     "Runtime.callFunctionOn" CallForNode<'a> {
         function_declaration: &'a str,
         unique_context_id: &'a str,
@@ -170,7 +172,7 @@ const MAX_BODY: u32 = 1 << 20;
 /// Bytes of JSON. Chromium also sends larger bodies than it was asked to keep, if it has them.
 const MAX_BODY_REPLY: usize = 8 << 20;
 /// Bytes of the list of a document's listeners; each takes less than 200.
-const MAX_LISTENERS_REPLY: usize = 8 << 20;
+pub(super) const MAX_LISTENERS_REPLY: usize = 8 << 20;
 
 impl Default for KeepBodies {
     fn default() -> KeepBodies {
@@ -296,8 +298,6 @@ impl<A: Serialize, T: DeserializeOwned> Command for CallFunction<'_, A, T> {
 pub const HANDLES: &str = "stockade";
 /// The same for nodes with listeners, which are resolved while others are in use.
 pub const LISTENER_HANDLES: &str = "stockade-listeners";
-/// Handles of documents, which are kept as long as the document.
-pub const DOCUMENT_HANDLES: &str = "stockade-documents";
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ByValue<'a, A> {

@@ -1,6 +1,8 @@
 //! Calls of the page script: in each frame of the active tab, across closed shadow roots, until the page is idle.
 
+mod delegated_handlers;
 mod frame_snapshot;
+mod handler_code;
 mod pointer_listeners;
 mod quiescence;
 mod script_call;

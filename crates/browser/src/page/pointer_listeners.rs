@@ -4,14 +4,14 @@
 //! so only new nodes are resolved. Many nodes with listeners that stand in one place of the page's code are mostly links or
 //! buttons, which have refs anyway: of those, a sample is resolved first.
 
-use super::{FRAME_WAIT, ScriptCallError, script_call::unless_gone};
+use super::{FRAME_WAIT, ScriptCallError, delegated_handlers::PageDocument, script_call::unless_gone};
 use crate::{
     browser::Browser,
     cdp::{Id, SessionId, protocol as p},
     deadline::Deadline,
     script::ScriptFunction,
     snapshot::PageCounts,
-    state::{FrameWorld, KnownListeners},
+    state::{DelegatingNode, DocumentHandle, FrameWorld, KnownListeners},
 };
 use futures_util::future::{join, join_all};
 use std::{
@@ -20,10 +20,24 @@ use std::{
 };
 use tokio::time::Instant;
 
-const POINTER_EVENTS: [&str; 8] =
-    ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "touchstart", "touchend"];
+pub(super) const POINTER_EVENTS: [&str; 10] = [
+    "click",
+    "dblclick",
+    "mousedown",
+    "mouseup",
+    "pointerdown",
+    "pointerup",
+    "touchstart",
+    "touchend",
+    "contextmenu",
+    "drop",
+];
+/// What opens a menu or a tooltip. Rows and cells listen for it too, many at one place of the page's code.
+const HOVER_EVENTS: [&str; 4] = ["mouseenter", "mouseover", "pointerenter", "pointerover"];
+const MAX_HOVERED: usize = 60;
+const MAX_HOVERED_IN_PLACE: usize = 24;
 /// The root of a framework listens to everything, for the elements inside.
-const MAX_EVENT_TYPES: usize = 20;
+pub(super) const MAX_EVENT_TYPES: usize = 20;
 /// Chromium descends recursively: a depth of 100,000 crashes its tab.
 const MAX_DEPTH: usize = 2_000;
 /// Nodes of one place in the page's code that are resolved before it is known whether any of them needs to be.
@@ -117,31 +131,43 @@ impl Browser {
             return Ok(None);
         }
         let begun = Instant::now();
-        let command = p::GetEventListeners { object_id: &document, depth: MAX_DEPTH, pierce: false };
+        let command = p::GetEventListeners { object_id: &document.handle, depth: MAX_DEPTH, pierce: true };
         let found = self.connection.call(Some(&session), &command, limit.at).await;
         let Some(found) = unless_gone(found, limit)? else {
             self.forget_listeners(frame);
             return Ok(None);
         };
         self.pause_list(frame, begun.elapsed());
-        let new = self.unknown_nodes(frame, &world, listening_nodes(found.listeners));
-        if new.is_empty() {
-            self.set_listed(frame, counts);
-            return Ok(None);
+        let new = self.unknown_nodes(frame, &world, listening_nodes(&found.listeners));
+        let is_new = !new.is_empty();
+        let mut acts = false;
+        let mut waiting = 0;
+        if is_new {
+            let all = new.len();
+            let (sample, rest) = sample_places(new);
+            let click = ScriptFunction::RegisterListeners;
+            let acting = self.register_nodes(frame, &session, &world, click, &sample, limit).await?;
+            let useful: HashSet<(i64, i64)> = acting.iter().map(|node| node.place).collect();
+            let (mut needed, mut others): (Vec<_>, Vec<_>) =
+                rest.into_iter().partition(|node| useful.contains(&node.place));
+            // Those that are hardly needed are registered a few at a time, by the readings to come.
+            others.truncate(SAMPLE);
+            needed.append(&mut others);
+            needed.truncate(MAX_RESOLVED);
+            let more = self.register_nodes(frame, &session, &world, click, &needed, limit).await?;
+            acts = !acting.is_empty() || !more.is_empty();
+            waiting = all - sample.len() - needed.len();
         }
-        let all = new.len();
-        let (sample, rest) = sample_places(new);
-        let acting = self.register_nodes(frame, &session, &world, &sample, limit).await?;
-        let useful: HashSet<(i64, i64)> = acting.iter().map(|node| node.place).collect();
-        let (mut needed, mut others): (Vec<_>, Vec<_>) =
-            rest.into_iter().partition(|node| useful.contains(&node.place));
-        // Those that are hardly needed are registered a few at a time, by the readings to come.
-        others.truncate(SAMPLE);
-        needed.append(&mut others);
-        needed.truncate(MAX_RESOLVED);
-        let more = self.register_nodes(frame, &session, &world, &needed, limit).await?;
-        self.set_listed(frame, counts.filter(|_| sample.len() + needed.len() == all));
-        Ok(Some((session, !acting.is_empty() || !more.is_empty())))
+        let hovered = self.unknown_hovered(frame, hovered_nodes(&found.listeners));
+        if !hovered.is_empty() {
+            let hover = ScriptFunction::RegisterHoverListeners;
+            acts |= !self.register_nodes(frame, &session, &world, hover, &hovered, limit).await?.is_empty();
+        }
+        let is_new = is_new || !hovered.is_empty();
+        let page = PageDocument { frame, session: &session, world: &world.unique, document: &document };
+        let delegated = self.register_delegated(&page, &found.listeners, limit).await?;
+        self.set_listed(frame, counts.filter(|_| waiting == 0));
+        Ok((is_new || delegated.is_some()).then(|| (session, acts || delegated == Some(true))))
     }
 
     /// The handle of the frame's document in the page's own world, which is kept as long as the document. With one of another
@@ -152,7 +178,7 @@ impl Browser {
         session: &SessionId,
         world: &FrameWorld,
         limit: Deadline,
-    ) -> Result<Option<Id>, ScriptCallError> {
+    ) -> Result<Option<DocumentHandle>, ScriptCallError> {
         let page_world = {
             let state = self.shared.lock();
             let Some(frame) = state.tab.as_ref().and_then(|tab| tab.frames.get(frame)) else {
@@ -164,23 +190,31 @@ impl Browser {
             frame.page_world.clone()
         };
         let Some(page_world) = page_world else { return Ok(None) };
-        // A page can neither replace nor shadow this property of its window.
-        let command = p::EvaluateHandle {
-            expression: "document",
-            unique_context_id: &page_world,
-            object_group: p::DOCUMENT_HANDLES,
-            silent: true,
-        };
+        // A page can neither replace nor shadow this property of its window. The handle is of no group, so that the lists do
+        // not hold the handlers.
+        let command =
+            p::EvaluateHandle { expression: "document", unique_context_id: &page_world, silent: true };
         let handle = self.connection.call(Some(session), &command, limit.at).await;
-        let Some(document) = unless_gone(handle, limit)?.and_then(|found| found.result.object_id) else {
+        let Some(handle) = unless_gone(handle, limit)?.and_then(|found| found.result.object_id) else {
             return Ok(None);
         };
+        let describe = p::DescribeNode { object_id: &handle };
+        let described = self.connection.call(Some(session), &describe, limit.at).await;
+        let Some(described) = unless_gone(described, limit)? else {
+            return Ok(None);
+        };
+        let document = DocumentHandle { handle, id: described.node.backend_node_id };
         if let Some(known) = self.shared.lock().tab.as_mut().and_then(|tab| tab.frames.get_mut(frame)) {
             let world = world.unique.clone();
             known.listeners = Some(KnownListeners {
                 world,
                 document: document.clone(),
                 nodes: HashSet::new(),
+                hovered: HashSet::new(),
+                delegating: Vec::new(),
+                handlers: None,
+                dispatches: false,
+                framework: None,
                 paused_until: None,
                 listed: None,
             });
@@ -257,12 +291,23 @@ impl Browser {
         found
     }
 
+    /// Of the nodes that listen for being hovered, those that the script does not know.
+    fn unknown_hovered(&self, frame: &str, mut found: Vec<ListeningNode>) -> Vec<ListeningNode> {
+        let state = self.shared.lock();
+        let known = state.tab.as_ref().and_then(|tab| tab.frames.get(frame));
+        let Some(known) = known.and_then(|known| known.listeners.as_ref()) else { return Vec::new() };
+        found.retain(|node| !known.hovered.contains(&node.id) && !known.nodes.contains(&node.id));
+        found.truncate(MAX_HOVERED.saturating_sub(known.hovered.len()));
+        found
+    }
+
     /// Passes nodes to the script. Those that it counts as actionable, they or parts of them.
     async fn register_nodes(
         &self,
         frame: &str,
         session: &SessionId,
         world: &FrameWorld,
+        function: ScriptFunction,
         nodes: &[ListeningNode],
         limit: Deadline,
     ) -> Result<Vec<ListeningNode>, ScriptCallError> {
@@ -285,32 +330,56 @@ impl Browser {
             handles.extend(handle.map(|handle| (*node, handle)));
         }
         let ids: Vec<&str> = handles.iter().map(|(_, handle)| &**handle).collect();
-        let acts: Option<Vec<bool>> = self
-            .call_script_with_nodes(session, world, &ids, ScriptFunction::RegisterListeners, limit)
-            .await?;
+        let acts: Option<Vec<(bool, i64)>> =
+            self.call_script_with_nodes(session, world, &ids, function, limit).await?;
+        let acts = acts.unwrap_or_default();
+        let delegating = handles.iter().zip(&acts).filter_map(|((node, _), (_, place))| {
+            let place = usize::try_from(*place).ok()?;
+            Some(DelegatingNode { id: node.id, place: Some(place) })
+        });
         if let Some(known) = self.shared.lock().tab.as_mut().and_then(|tab| tab.frames.get_mut(frame))
             && let Some(known) = known.listeners.as_mut().filter(|known| known.world == world.unique)
         {
-            known.nodes.extend(nodes.iter().map(|node| node.id));
+            let given = nodes.iter().map(|node| node.id);
+            match function {
+                ScriptFunction::RegisterHoverListeners => known.hovered.extend(given),
+                _ => known.nodes.extend(given),
+            }
+            known.delegating.extend(delegating);
         }
-        let acts = handles.iter().zip(acts.unwrap_or_default()).filter(|(_, acts)| *acts);
+        let acts = handles.iter().zip(&acts).filter(|(_, (acts, _))| *acts);
         Ok(acts.map(|((node, _), _)| *node).collect())
     }
 }
 
 /// The nodes with pointer listeners, in page order.
-fn listening_nodes(listeners: Vec<p::EventListener>) -> Vec<ListeningNode> {
+fn listening_nodes(listeners: &[p::EventListener]) -> Vec<ListeningNode> {
     let mut nodes: Vec<ListeningNode> = Vec::new();
-    let mut types: HashMap<i64, HashSet<String>> = HashMap::new();
+    let mut types: HashMap<i64, HashSet<&str>> = HashMap::new();
     for listener in listeners {
         let Some(id) = listener.backend_node_id else { continue };
         let is_pointer = POINTER_EVENTS.iter().any(|event| listener.r#type == **event);
-        types.entry(id).or_default().insert(listener.r#type.into());
+        types.entry(id).or_default().insert(&listener.r#type);
         if is_pointer && nodes.last().is_none_or(|last| last.id != id) {
             nodes.push(ListeningNode { id, place: (listener.line_number, listener.column_number) });
         }
     }
     nodes.retain(|node| types[&node.id].len() <= MAX_EVENT_TYPES);
+    nodes
+}
+
+/// The nodes that listen for being hovered, in page order, without those that are one of many.
+fn hovered_nodes(listeners: &[p::EventListener]) -> Vec<ListeningNode> {
+    let mut nodes: Vec<ListeningNode> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut in_place: HashMap<(i64, i64), usize> = HashMap::new();
+    for listener in listeners.iter().filter(|it| HOVER_EVENTS.iter().any(|event| it.r#type == **event)) {
+        let Some(id) = listener.backend_node_id.filter(|id| seen.insert(*id)) else { continue };
+        let place = (listener.line_number, listener.column_number);
+        *in_place.entry(place).or_default() += 1;
+        nodes.push(ListeningNode { id, place });
+    }
+    nodes.retain(|node| in_place[&node.place] <= MAX_HOVERED_IN_PLACE);
     nodes
 }
 
@@ -348,7 +417,7 @@ mod tests {
 
     #[test]
     fn nodes_with_pointer_listeners_are_listed_once() {
-        let found = listening_nodes(listeners(
+        let found = listening_nodes(&listeners(
             "click 4 1
              mousedown 4 2
              load 5 1
@@ -358,15 +427,23 @@ mod tests {
     }
 
     #[test]
+    fn a_menu_that_opens_when_hovered_is_listed_and_the_rows_of_a_table_are_not() {
+        let rows: String = (0..30).map(|n| format!("mouseenter {} 7\n", n + 100)).collect();
+        let found =
+            hovered_nodes(&listeners(&format!("mouseenter 4 1\npointerover 4 2\nmouseover 5 1\n{rows}")));
+        assert_eq!(ids(&found), [4, 5]);
+    }
+
+    #[test]
     fn the_root_of_a_framework_is_left_out() {
         let all: String = (0..80).map(|n| format!("event{n} 7 1\n")).collect();
-        assert_eq!(ids(&listening_nodes(listeners(&format!("{all}click 7 1\nclick 8 1")))), [8]);
+        assert_eq!(ids(&listening_nodes(&listeners(&format!("{all}click 7 1\nclick 8 1")))), [8]);
     }
 
     #[test]
     fn of_many_nodes_with_the_same_listener_a_sample_comes_first() {
         let many: String = (0..50).map(|n| format!("click {} 1\n", n + 10)).collect();
-        let (sample, rest) = sample_places(listening_nodes(listeners(&format!("{many}click 99 2"))));
+        let (sample, rest) = sample_places(listening_nodes(&listeners(&format!("{many}click 99 2"))));
         assert_eq!((sample.len(), rest.len()), (SAMPLE + 1, 50 - SAMPLE));
         assert!(ids(&sample).contains(&99));
     }

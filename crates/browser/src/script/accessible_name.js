@@ -14,7 +14,7 @@ import {
   hasNonEmpty, INPUT_ROLES, isEditingHost, labelledByElements, MAX_REFERENCES, NO_ELEMENTS, roleOf,
 } from './roles.js';
 import { isMasked, isMaskedBy, isMaskedText, isSecret } from './secret_fields.js';
-import { boundPreformattedText, boundText, markCut, withSlack } from './text.js';
+import { boundText, markCut, withSlack } from './text.js';
 import { textVisibility, VISIBLE, WITHHELD } from './text_visibility.js';
 
 export const MAX_NAME = 300;
@@ -346,7 +346,7 @@ export const fallbackName = (el, role) =>
   (isNamedByContent(el, role) ? readableText(el) : '') ||
   (ROLES_WITHOUT_TITLE_NAME.has(role) || attribute(el, 'alt') === '' ? '' : (attribute(el, 'title') ?? '').trim()) ||
   (TEXT_ENTRY_ROLES.has(role) ? (attribute(el, 'placeholder') ?? attribute(el, 'aria-placeholder') ?? '').trim() : '');
-const MAX_VALUE = 300;
+export const MAX_VALUE = 300;
 const MAX_SELECTED = 20;
 
 const RANGE_ROLES = new Set(['slider', 'spinbutton', 'progressbar', 'meter', 'scrollbar']);
@@ -367,7 +367,7 @@ export const nonSecretValue = (el, role) => {
   if (el instanceof HTMLTextAreaElement) return boundText(TEXTAREA.value(el), MAX_VALUE);
   if (el instanceof HTMLInputElement) {
     const kind = INPUT_ROLES[INPUT.type(el)] ?? 'textbox';
-    if (kind === 'button' || kind === 'checkbox' || kind === 'radio' || kind === '') return null;
+    if ((kind === 'button' && INPUT.type(el) !== 'color') || kind === 'checkbox' || kind === 'radio' || kind === '') return null;
     return boundText(INPUT.value(el), MAX_VALUE);
   }
   if (el instanceof HTMLSelectElement) {
@@ -382,12 +382,6 @@ export const nonSecretValue = (el, role) => {
   if (role === 'textbox' || role === 'searchbox') return readableText(el);
   return null;
 };
-
-// The value of a multi-line field, which may be long, with its line breaks. For elements that are known not to be secret.
-const MAX_MULTILINE_VALUE = 20000;
-/** @param {HTMLTextAreaElement} el @param {number} room @returns {string | null} */
-export const multilineValue = (el, room) =>
-  (valuesExposed ? boundPreformattedText(TEXTAREA.value(el), Math.min(MAX_MULTILINE_VALUE, Math.max(MAX_VALUE, room))) : null);
 
 /** @param {HTMLOptionElement} option */
 export const optionLabel = (option) => boundText(OPTION.label(option), MAX_NAME).trim();

@@ -5,7 +5,7 @@ import { CHECKABLE, isDisabled, isEditable, isSelect } from './aria_states.js';
 import { collectFacts, describeElement } from './element_facts.js';
 import { CHECK_VISIBILITY_PROPERTY } from './element_visibility.js';
 import { deepActiveElement } from './fields.js';
-import { canHaveShadowRoot, flatParent, isInside, shadowRootOf, tagOf } from './flat_tree.js';
+import { canHaveShadowRoot, flatChildren, flatParent, isInside, shadowRootOf, tagOf } from './flat_tree.js';
 import { nextFrame } from './frame_time.js';
 import {
   collectFactsAt, deepElementFromPoint, intendedTarget, isDirectHit, isHitOn, visiblePoint,
@@ -20,6 +20,7 @@ import {
 } from './intrinsics.js';
 import { childFrames, elementByRef, frameOwners, refOf } from './refs.js';
 import { roleOf } from './roles.js';
+import { displayOf } from './style_context.js';
 
 // A child frame that rendered nothing for so long is out of view. The page itself always renders, however late.
 const UNRENDERED_MILLISECONDS = 1000;
@@ -59,7 +60,24 @@ const clickableBox = (el) => {
     const image = imageOfArea(el);
     return image && hasRenderedBox(image) ? image : null;
   }
-  return LABELABLE_TAGS.has(tagOf(el)) ? labelsOf(el).find(hasRenderedBox) ?? null : null;
+  if (LABELABLE_TAGS.has(tagOf(el))) return labelsOf(el).find(hasRenderedBox) ?? null;
+  return displayOf(el) === 'contents' || checkVisibility(el, CHECK_VISIBILITY_PROPERTY) ? boxInside(el) : null;
+};
+
+// An element without a box of its own is clicked on the first thing in it that has one, or on its text.
+const MAX_BOXLESS = 30;
+/** @param {Element} el */
+const boxInside = (el) => {
+  const waiting = [el];
+  for (let at = 0; at < Math.min(waiting.length, MAX_BOXLESS); at += 1) {
+    for (const child of flatChildren(waiting[at])) {
+      if (isText(child) && characterData(child).trim() !== '') return waiting[at];
+      if (!isElement(child)) continue;
+      if (hasRenderedBox(child)) return child;
+      waiting.push(child);
+    }
+  }
+  return null;
 };
 
 // The center of the part of an element that is in view, within everything that clips it.

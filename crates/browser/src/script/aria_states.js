@@ -3,11 +3,11 @@
 import { valuesExposed } from './accessible_name.js';
 import { callCache } from './call_cache.js';
 import {
-  attribute, drawnParent, isFormControl, flatParent, hasAttribute, inputType, shadowHost, shadowRootOf, shadowRootsSeen,
+  attribute, childByTag, drawnParent, isFormControl, flatParent, hasAttribute, inputType, shadowHost, shadowRootOf, shadowRootsSeen,
   tagOf,
 } from './flat_tree.js';
 import {
-  activeElement, closest, DETAILS, INPUT, isContentEditable, isElement, isHtml, LABEL, matches, OPTION, ownerSvg, querySelectorAll,
+  activeElement, checkVisibility, closest, DETAILS, INPUT, isContentEditable, isElement, isHtml, LABEL, matches, OPTION, ownerSvg, querySelectorAll,
   rootActiveElement,
 } from './intrinsics.js';
 import { hasListeningShape, isListening, isListeningAlone } from './pointer_listeners.js';
@@ -53,9 +53,10 @@ export const statesOf = (el, role) => {
     return states;
   }
   if (STATELESS_ROLES.has(role)) return states;
-  const type = inputType(el);
-  if (el instanceof HTMLInputElement && (type === 'checkbox' || type === 'radio')) {
-    states.checked = INPUT.indeterminate(el) ? 'mixed' : INPUT.checked(el) ? 'true' : 'false';
+  const box = el instanceof HTMLInputElement ? el : unrenderedControl(el);
+  const type = box && inputType(box);
+  if (box && (type === 'checkbox' || type === 'radio')) {
+    states.checked = INPUT.indeterminate(box) ? 'mixed' : INPUT.checked(box) ? 'true' : 'false';
   } else if (CHECKED_ROLES.has(role)) {
     const checked = attribute(el, 'aria-checked');
     states.checked = checked === 'mixed' || checked === 'true' ? checked : 'false';
@@ -107,7 +108,10 @@ export const isDeclaredActionable = (el, role) =>
   (INTERACTIVE.has(role) && !(el instanceof HTMLOptionElement)) || role === 'canvas' ||
   (hasAttribute(el, 'tabindex') && Number(attribute(el, 'tabindex')) >= 0) ||
   ACTING_ATTRIBUTES.some((name) => hasAttribute(el, name)) || attribute(el, 'draggable') === 'true' ||
-  (isHtml(el) && isEditingHost(el));
+  (isHtml(el) && isEditingHost(el)) || isBareDetails(el);
+// Chromium draws a summary for a <details> without one. No script reaches it; while closed it is all there is to click.
+/** @param {Element} el */
+const isBareDetails = (el) => tagOf(el) === 'details' && el instanceof HTMLDetailsElement && !DETAILS.open(el) && childByTag(el, 'summary') === null;
 const ACTING_ATTRIBUTES = ['onclick', 'onmousedown', 'onpointerdown', 'ondblclick', 'onmouseup', 'onpointerup'];
 
 // Cursors that tell a person that something can be clicked or dragged.
@@ -146,9 +150,19 @@ export const mayPointIn = (svg) => {
   return now.pointed.isAny || now.pointed.drawings.has(svg) || hasListeningShape(svg);
 };
 
-// Whether its cursor or a listener tells that an element can be acted on.
+// A label is acted on in place of a checkbox, a radio button or a file field that is not rendered.
+/** @param {Element} el @returns {HTMLInputElement | null} */
+const unrenderedControl = (el) => {
+  if (!(el instanceof HTMLLabelElement)) return null;
+  const control = LABEL.control(el);
+  if (!(control instanceof HTMLInputElement) || !LABEL_DRAWN_TYPES.has(INPUT.type(control))) return null;
+  return checkVisibility(control) || matches(control, ':disabled') ? null : control;
+};
+const LABEL_DRAWN_TYPES = new Set(['checkbox', 'file', 'radio']);
+
+// Whether its cursor or a listener tells that an element can be acted on, or that it is the label of what is not drawn.
 /** @param {Element} el */
-export const isInferredActionable = (el) => isPointed(el) || isListening(el);
+export const isInferredActionable = (el) => isPointed(el) || isListening(el) || unrenderedControl(el) !== null;
 
 // Whether a click on a part of an element is one on the element. A card or a board that listens has parts of its own.
 /** @param {Element} el @param {string} role */

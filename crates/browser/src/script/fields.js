@@ -1,5 +1,6 @@
 // Fields: focus, caret, and the parts of date and time inputs.
 
+import { changeCount } from './dom_changes.js';
 import { describeElement } from './element_facts.js';
 import { attribute, flatParent, hasAttribute, isField, isInside, shadowRootOf, tagOf } from './flat_tree.js';
 import {
@@ -143,14 +144,25 @@ export const readDateValue = ({ number }) => {
 
 // What a field holds, to see whether it took a text; null for a secret one. Compared, never shown.
 const MAX_HELD = 20000;
-/** @param {RefRequest} request */
-export const readHeldText = ({ number }) => {
+/** @param {{ number: number, typed: string }} request */
+export const readHeldText = ({ number, typed }) => {
   const el = elementByRef(number);
   if (!el || isSecret(el)) return { held: null };
   const text = el instanceof HTMLInputElement ? INPUT.value(el)
     : el instanceof HTMLTextAreaElement ? TEXTAREA.value(el)
     : textContent(el) ?? '';
-  return { held: `${text.length} ${text.slice(-MAX_HELD)}`.toWellFormed(), empty: text === '' };
+  return { held: `${text.length} ${text.slice(-MAX_HELD)}`.toWellFormed(), empty: text === '', keeps: hasLettersOf(text, typed), changed: changeCount > 0 };
+};
+
+/** @param {string} text */
+const lettersOf = (text) => text.normalize('NFKC').toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+// Whether the letters and digits of a text stand in another in their order. Masks and formats add to what is typed.
+/** @param {string} text @param {string} typed */
+const hasLettersOf = (text, typed) => {
+  const [held, wanted] = [lettersOf(text.slice(-MAX_HELD)), lettersOf(typed.slice(-MAX_HELD / 2))];
+  let at = 0;
+  for (let i = 0; i < held.length && at < wanted.length; i += 1) if (held[i] === wanted[at]) at += 1;
+  return at === wanted.length;
 };
 
 /** @param {{ numbers: number[] }} request */

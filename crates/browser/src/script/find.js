@@ -8,7 +8,7 @@ import { visibility } from './element_visibility.js';
 import { flatParent } from './flat_tree.js';
 import { intendedTarget } from './hit_test.js';
 import { iconHint, isSymbolName } from './icon_hint.js';
-import { characterData, documentElement, isConnected, isElement, isText, matches } from './intrinsics.js';
+import { characterData, documentElement, firstElementChild, isConnected, isElement, isText, matches } from './intrinsics.js';
 import { elementsByRef, isInThisDocument, lastDescriptions, lastRef, refOf } from './refs.js';
 import { INTERACTIVE, roleOf } from './roles.js';
 import { isTreeUnchanged } from './secret_fields.js';
@@ -54,6 +54,13 @@ const shownName = (el, isIcon) => {
   return (isSymbolName(name) && iconHint(el, role)) || null;
 };
 
+// How well the text of an element matches, which has it in place of a name: the outline shows both alike.
+/** @param {Element} el @param {string | null} wanted @param {string} lower */
+const textTier = (el, wanted, lower) => {
+  const tier = matchTier(shownText(readableText(el), MAX_NAME).trim(), wanted, lower);
+  return tier === 2 && firstElementChild(el) !== null ? -1 : tier;
+};
+
 // Each kind of search matches elements, and texts by the element around them.
 /** @type {{ [K in FindBy['kind']]: (by: Extract<FindBy, { kind: K }>) => Search }} */
 const SEARCHES = {
@@ -66,7 +73,8 @@ const SEARCHES = {
       if (matchesRole(role, shown)) {
         const elName = shownName(el, role === 'icon');
         if (elName === null) return;
-        const tier = matchTier(shownText(elName, MAX_NAME), wanted, lower);
+        const own = matchTier(shownText(elName, MAX_NAME), wanted, lower);
+        const tier = own < 0 && lower && elName === '' && !INTERACTIVE.has(shown) ? textTier(el, wanted, lower) : own;
         if (tier < 0) found.near(shown, elName);
         else found.add(tier, el);
       } else if (lower && INTERACTIVE.has(shown)) {

@@ -14,7 +14,7 @@ const fileOf = (path) => (path.startsWith('data:') ? '' : (/([^/?#]+)(?:[?#].*)?
 /** @param {string} classes */
 const classHint = (classes) => classes.split(/\s+/).filter((word) => word && !ICON_WORDS.test(word)).slice(0, 3).join(' ');
 
-const ICON_ROLES = new Set(['', 'button', 'cell', 'gridcell', 'group', 'img', 'link', 'listitem']);
+const ICON_ROLES = new Set(['', 'button', 'canvas', 'cell', 'gridcell', 'group', 'img', 'link', 'listitem']);
 // A name of nothing but characters that only an icon font draws.
 /** @param {string} name */
 export const isSymbolName = (name) => /^[\s\ue000-\uf8ff]*$/.test(name);

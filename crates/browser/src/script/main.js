@@ -5,6 +5,7 @@
 import { describePoint, mapFramePoint, waitUntilActionable } from './actionability.js';
 import { serializeDom } from './cleaned_html.js';
 import { clearQueuedTrees, countNodes, queuedTree, queueTrees, registerClosedRoot } from './closed_roots.js';
+import { registerDelegation } from './delegated_handlers.js';
 import {
   describeFocus, findEditingHost, focusAndPlaceCaret, focusField, listDatePartOrders, markSecretFields, readDateValue,
   readHeldText,
@@ -15,7 +16,7 @@ import { checkHit } from './hit_test.js';
 import { armInputGuard } from './input_guard.js';
 import { probeChanges } from './page_changes.js';
 import { readPageText } from './page_text.js';
-import { registerListeners } from './pointer_listeners.js';
+import { registerHoverListeners, registerListeners } from './pointer_listeners.js';
 import { registerFrame } from './refs.js';
 import { collectMaskText, measureMask, readTransientText, verifyMask } from './screenshot_mask.js';
 import { startScroll, waitForScrollEnd } from './scroll.js';
@@ -59,7 +60,9 @@ const FUNCTIONS = {
   readTransientText,
   readWebStorage,
   registerClosedRoot,
+  registerDelegation,
   registerFrame,
+  registerHoverListeners,
   registerListeners,
   resolveOptions,
   restoreSelection,

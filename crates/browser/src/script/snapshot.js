@@ -1,11 +1,13 @@
 // The snapshot of one frame: a flat, pre-order list of what a screen reader would announce.
 
 import {
-  authorName, CONTENT_LISTED_BELOW, fallbackName, isNamedByContent, MAX_NAME, multilineValue, NAME_PARTS, nonSecretValue,
+  authorName, CONTENT_LISTED_BELOW, fallbackName, isNamedByContent, MAX_NAME, NAME_PARTS,
   setValueExposure, startNotingParts, stopNotingParts,
 } from './accessible_name.js';
 import { endingAnimations } from './animations.js';
 import { isActionable, isDeclaredActionable, isInferredActionable, mayPointIn, statesOf } from './aria_states.js';
+import { findDelegationTargets } from './delegated_handlers.js';
+import { heldValue } from './field_text.js';
 import { flowsInline, visibility } from './element_visibility.js';
 import { countElements, drawnParent, inputType, LARGE_PAGE, tagOf } from './flat_tree.js';
 import { GeneratedContent } from './generated_content.js';
@@ -128,6 +130,7 @@ const isCollectionDue = (swept) => {
 export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, links = true, boxes = false, milliseconds = null, swept = true, known = null, sources = null, shows = null, completes = null }) => {
   if (isCollectionDue(swept)) return LARGE_PAGE_REPLY;
   startObservingPage();
+  findDelegationTargets();
   setValueExposure(options);
   const includeHidden = options.exclude_hidden_elements === false;
   /** @type {SnapshotNode[]} */
@@ -169,7 +172,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     const hidden = around === REVEALED && actionable && isReachable(el) ? REACHABLE : around;
     if (around === REACHABLE && !(actionable && isReachable(el))) return { depth, silent: true };
     // What only listens and takes no space cannot be clicked.
-    if (inferred && !role && firstChild(el) === null && isListening(el) && isTooSmall(boundingRect(el))) return { depth, silent };
+    if (inferred && !role && firstChild(el) === null && isListening(el) && !(el instanceof HTMLAreaElement) && isTooSmall(boundingRect(el))) return { depth, silent };
     if (!role && !actionable && !hasNonEmpty(el, 'aria-label') && !hasNonEmpty(el, 'aria-labelledby')) {
       return { depth, silent: silent || isCheckboxLabel(el) };
     }
@@ -193,9 +196,7 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
     const secret = isSecret(el);
     if (secret) states.secret = true;
     // At most six bytes per character, so that one value cannot exceed the reply's limit.
-    const value = secret || hidden === REVEALED ? null
-      : el instanceof HTMLTextAreaElement ? multilineValue(el, Math.floor((bytes - written) / 6))
-      : nonSecretValue(el, role);
+    const value = secret || hidden === REVEALED ? null : heldValue(el, role, Math.floor((bytes - written) / 6));
     if (value) node.v = value;
     if (hidden !== SHOWN) states.hidden = true;
     // Most nodes of a long page are named by their visible content only, and skip this.
@@ -213,7 +214,8 @@ export const takeSnapshot = ({ prefix, nodes: mostNodes, bytes, options = {}, li
       rememberDescription(number, node.r, name);
     }
     if (links && role === 'link' && el instanceof HTMLAnchorElement) node.u = truncateUrl(anchorHref(el), withSlack(MAX_HREF));
-    if (role === 'iframe' && hidden !== REVEALED) node.f = childFrames.get(el) ?? '';
+    const shown = childFrames.get(el) ?? (role === 'iframe' ? '' : undefined);
+    if (shown !== undefined && hidden !== REVEALED) node.f = shown;
     if (boxes && (node.e || node.f !== undefined)) node.b = viewportBox(el);
     if (!emit(node, el)) return { depth, silent: true };
     if ((LEAF_ROLES.has(role) && !(tagOf(el) === 'svg' && hasActingShape(el))) || secret) return null;

@@ -17,6 +17,11 @@ type Visibility = boolean | 'inside';
 /** Mirrors what Rust serializes; see text.js. */
 interface TextLimits { slack: number; mark: string; tail: number }
 
+/** Mirrors what Rust serializes; see delegated_handlers.js. */
+interface DelegationRequest {
+  selectors: [number | null, string][]; places: number[]; count: number; delegated: [number, string][]; delegates: boolean;
+}
+
 interface CallCache {
   tables: WeakMap<Element, boolean>;
   owned: Ownership | null;

@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 /// The limits of the page script, which a session without secrets keeps to.
 const MAX_NAME: Limit = Limit::Units(300);
 const MAX_VALUE: Limit = Limit::Units(300);
-const MAX_MULTILINE_VALUE: Limit = Limit::Units(20_000);
+const MAX_LONG_VALUE: Limit = Limit::Units(20_000);
 const MAX_HREF: usize = 500;
 /// In bytes, so that the smallest reply has room for it.
 pub(super) const MAX_LABEL: Limit = Limit::Bytes(80);
@@ -92,7 +92,7 @@ impl Node {
     }
 
     fn max_value(&self) -> Limit {
-        if self.states.multiline { MAX_MULTILINE_VALUE } else { MAX_VALUE }
+        if matches!(&*self.role, "searchbox" | "textbox") { MAX_LONG_VALUE } else { MAX_VALUE }
     }
 
     fn needs_redaction(&self, text: &TextCutter) -> bool {

@@ -2,7 +2,7 @@
 
 use super::documents::{DocumentRegistry, NumberedDocument};
 use crate::{
-    cdp::{BoundedUrl, Id, SessionId},
+    cdp::{BoundedUrl, Id, SessionId, remote_objects::FrameworkKeys},
     error::StaleRefReason,
     snapshot::PageCounts,
 };
@@ -62,14 +62,35 @@ pub(crate) struct CountedWorld {
     pub until: Instant,
 }
 
+/// A node that listens for what is inside of it. `place`: where the script keeps it; none is the document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DelegatingNode {
+    pub id: i64,
+    pub place: Option<usize>,
+}
+
+/// A handle of a document in the page's own world, and its backend id.
+#[derive(Clone, Debug)]
+pub(crate) struct DocumentHandle {
+    pub handle: Id,
+    pub id: i64,
+}
+
 /// What is known of the listeners in one document.
 #[derive(Debug)]
 pub(crate) struct KnownListeners {
     pub world: Id,
-    /// The handle of the document, in the page's own world.
-    pub document: Id,
+    pub document: DocumentHandle,
     /// Backend ids of the nodes that the script was given.
     pub nodes: HashSet<i64>,
+    /// The same of those that only listen for being hovered.
+    pub hovered: HashSet<i64>,
+    /// Those that listen for what is inside of them, and their handlers at the last reading.
+    pub delegating: Vec<DelegatingNode>,
+    pub handlers: Option<Vec<(i64, i64, i64)>>,
+    /// Whether a framework dispatches events to elements, and where it keeps their handlers.
+    pub dispatches: bool,
+    pub framework: Option<FrameworkKeys>,
     /// A long list is not made again before.
     pub paused_until: Option<Instant>,
     /// The counts when all listening nodes of this document were known to the script.

@@ -12,7 +12,9 @@ mod page_events;
 mod tab;
 mod tab_events;
 
-pub(crate) use frames::{CountedWorld, FrameWorld, KnownListeners, parse_ref};
+pub(crate) use frames::{
+    CountedWorld, DelegatingNode, DocumentHandle, FrameWorld, KnownListeners, parse_ref,
+};
 pub use incidents::Incident;
 pub(crate) use incidents::Incidents;
 pub use page_events::{PageEvent, PageEventKind, PageEvents};

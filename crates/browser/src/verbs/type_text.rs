@@ -19,18 +19,30 @@ const MAX_KEYSTROKES: usize = 1_000;
 /// The note of a field that ignores what is typed.
 const NOT_TAKEN: &str = "the field did not take the text: it holds what it held before. Look at the page before you \
                          type again";
+/// Of one that is as before although something happened: pages turn words into labels, and show that they refuse them.
+const MOVED_ON: &str = "the field holds what it held before, and the page has changed: it may have taken the text from \
+                        the field, or refused it. Look at the page before you type again";
+const HOLDS_OTHER: &str =
+    "the field does not hold all of the text: it took a part of it, or changed it. Look at its value";
 
 #[derive(Serialize)]
-struct HeldTextRequest {
+struct HeldTextRequest<'a> {
     number: u64,
+    typed: &'a str,
 }
 
-#[derive(Deserialize, PartialEq, Eq)]
+#[derive(Deserialize)]
 struct HeldText {
     /// The length of the text and its end.
     held: Option<String>,
     #[serde(default)]
     empty: bool,
+    /// Whether the letters and digits that were typed are in it, in their order.
+    #[serde(default)]
+    keeps: bool,
+    /// Whether the document has changed since the input.
+    #[serde(default)]
+    changed: bool,
 }
 
 impl HeldText {
@@ -70,14 +82,10 @@ impl Browser {
             self.reject_editor_with_closed_root(&element, deadline).await?;
         }
         self.begin_action();
-        let before = self.held_text(&element, deadline).await?;
+        let before = self.held_text(&element, typing, deadline).await?;
         self.enter_text(typing, decided, &element, target_use, deadline).await?;
-        let note = match (before, self.held_text(&element, deadline).await?) {
-            (Some(before), Some(after)) if before == after && !before.is_as_typed(typing) => {
-                Some(NOT_TAKEN.to_owned())
-            }
-            _ => None,
-        };
+        let after = self.held_text(&element, typing, deadline).await?;
+        let note = before.zip(after).and_then(|(before, after)| note_on(&before, &after, typing, decided));
         if typing.submit {
             self.call_on_field(
                 &element,
@@ -96,16 +104,17 @@ impl Browser {
             .await?;
         }
         self.settle(LoadState::Load, deadline).await?;
-        Ok(note)
+        Ok(note.map(str::to_owned))
     }
 
     /// What the field holds; `None` if it is secret or gone, or its page is.
     async fn held_text(
         &self,
         element: &Element,
+        typing: &TypeText,
         deadline: Deadline,
     ) -> Result<Option<HeldText>, BrowserError> {
-        let request = HeldTextRequest { number: element.number };
+        let request = HeldTextRequest { number: element.number, typed: &typing.text };
         let read =
             self.call_script::<_, HeldText>(&element.frame, ScriptFunction::ReadHeldText, &request, deadline);
         match read.await {
@@ -166,6 +175,21 @@ impl Browser {
         };
         self.send_guarded(input, gesture, deadline).await
     }
+}
+
+/// What to say of a field that holds something else than was typed.
+fn note_on(
+    before: &HeldText,
+    after: &HeldText,
+    typing: &TypeText,
+    decided: &ElementFacts,
+) -> Option<&'static str> {
+    if before.held == after.held {
+        let note = if after.changed { MOVED_ON } else { NOT_TAKEN };
+        return (!before.is_as_typed(typing)).then_some(note);
+    }
+    let is_date = dates::DateInput::of_type(decided.input_type.as_deref()).is_some();
+    (!after.keeps && !is_date).then_some(HOLDS_OTHER)
 }
 
 fn caret_request(element: &Element, all: bool) -> CaretRequest {

@@ -1,6 +1,6 @@
 //! Everything that a person can act on has a ref, and is clicked by it.
 
-use crate::support::{Driver, click, options_with_timeout, text_of};
+use crate::support::{Driver, click, options_with_timeout, outline_of, reference, role, text_of};
 use browser::Outcome;
 use policy::{Action, Read, Target};
 use std::{fs, path::Path, time::Duration};
@@ -16,6 +16,11 @@ struct ThingsPage {
 const DECLARED: ThingsPage = ThingsPage { file: "clickable.html", letter: 'k', kinds: 67 };
 /// Mostly with nothing but a listener, of their own or of what they are in.
 const LISTENING: ThingsPage = ThingsPage { file: "listeners.html", letter: 'm', kinds: 76 };
+
+/// With a handler that the document, a container or a framework has for them.
+const DELEGATED: ThingsPage = ThingsPage { file: "delegated.html", letter: 'n', kinds: 40 };
+/// In shadow trees, without a box, or drawn by something else.
+const COMPONENTS: ThingsPage = ThingsPage { file: "components.html", letter: 's', kinds: 37 };
 
 /// The ref on the line with this marker.
 fn reference_of(outline: &str, marker: &str) -> Option<Target> {
@@ -57,6 +62,66 @@ async fn each_kind_of_clickable_thing_has_a_ref_and_is_clicked_by_it() {
 #[tokio::test]
 async fn what_only_listens_has_a_ref_and_so_have_the_parts_that_something_listens_for() {
     check_each_kind(&LISTENING).await;
+}
+
+#[tokio::test]
+async fn what_delegated_handlers_look_for_has_a_ref() {
+    check_each_kind(&DELEGATED).await;
+}
+
+#[tokio::test]
+async fn what_handlers_leave_alone_has_no_ref() {
+    let page = fs::read_to_string(
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pages/acting").join(DELEGATED.file),
+    );
+    let driver = Driver::with(&[("shop.test/", &page.unwrap())]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    for text in ["words", "plain", "not", "body text"] {
+        let line = outline.lines().find(|line| line.contains(&format!("\"{text}\""))).unwrap_or_default();
+        assert!(line.contains("- text:"), "{text}: {outline}");
+    }
+}
+
+#[tokio::test]
+async fn what_opens_when_it_is_hovered_or_right_clicked_has_a_ref() {
+    let page = "<div id=head>File<ul id=menu hidden><li>Open</li></ul></div><div id=zone>Zone</div><div id=bin>Bin</div>
+        <div id=large style='height: 400px'>Large</div><script>
+        head.addEventListener('mouseenter', () => { menu.hidden = false; });
+        zone.addEventListener('contextmenu', () => {}); bin.addEventListener('drop', () => {});
+        large.addEventListener('pointerover', () => {});
+        </script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    for name in ["File", "Zone", "Bin"] {
+        assert!(reference_of(&outline, name).is_some(), "{name}: {outline}");
+    }
+    assert!(outline.contains("- text: \"Large\""), "{outline}");
+    let after =
+        driver.after(Action::Hover(policy::Hover { target: reference(&outline, "File") })).await.unwrap();
+    assert!(outline_of(&after).contains("Open"), "{after:?}");
+}
+
+#[tokio::test]
+async fn what_is_in_shadow_trees_or_drawn_by_something_else_has_a_ref() {
+    check_each_kind(&COMPONENTS).await;
+}
+
+/// A page sees nothing of it, and cannot make it run its code to any effect.
+#[tokio::test]
+async fn handlers_are_read_without_an_effect_on_the_page() {
+    let page = "<h1>Page</h1><div class=it>it</div><script>
+        document.addEventListener('click', (e) => { const key = `$$${e.type}`; e.target.closest('.it'); });
+        const spy = (name) => { document.title = `seen ${name}`; };
+        const get = Object.getOwnPropertyDescriptor(Document.prototype, 'all').get;
+        Object.defineProperty(Document.prototype, 'all', { get() { spy('all'); return get.call(this); } });
+        Object.defineProperty(Element.prototype, '__click', { get() { spy('__click'); } });
+        const keys = Object.keys;
+        Object.keys = (object) => { spy('keys'); return keys(object); };
+        </script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    assert!(outline.contains("generic \"it\" [ref="), "{outline}");
+    assert_eq!(driver.value("document.title").await, "");
 }
 
 async fn count_refs(driver: &Driver) -> usize {
@@ -130,6 +195,27 @@ async fn an_icon_and_a_text_are_clicked_by_the_role_that_the_outline_has() {
             Target::Role { role: wanted.into(), name: (!name.is_empty()).then(|| name.into()), index: 0 };
         driver.click(target).await.unwrap_or_else(|error| panic!("{wanted}: {error}"));
         assert_eq!(driver.value("document.title").await, title, "{wanted}");
+    }
+}
+
+/// The outline shows a text as the name of what holds nothing else.
+#[tokio::test]
+async fn what_holds_only_a_text_is_named_by_it() {
+    let page = "<ul><li>One</li><li>Two <b>words</b></li></ul><dl><dt>Term</dt><dd>Meaning</dd></dl><pre>first\n  second</pre>
+        <output>Done</output><article><p>One</p><p>Two words</p></article><script>
+        document.addEventListener('click', (event) => { document.title = event.target.localName; });</script>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    for (kind, name, expected) in [
+        ("listitem", "One", "li"),
+        ("listitem", "Two words", "li"),
+        ("definition", "Meaning", "dd"),
+        ("code", "first second", "pre"),
+        ("status", "Done", "output"),
+        ("paragraph", "Two", "p"),
+    ] {
+        driver.click(role(kind, name)).await.unwrap_or_else(|error| panic!("{kind} {name}: {error}"));
+        assert_eq!(driver.value("document.title").await, expected, "{kind} {name}");
     }
 }
 

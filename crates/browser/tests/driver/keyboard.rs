@@ -179,6 +179,34 @@ async fn a_lost_focus_stops_the_keys_and_is_reported() {
 }
 
 #[tokio::test]
+async fn a_field_that_formats_what_is_typed_is_not_reported_and_one_that_drops_some_of_it_is() {
+    let page = "<input aria-label=Phone oninput='const d = this.value.replace(/\\D/g, ``); this.value = d.length > 3 ? `(${d.slice(0, 3)}) ${d.slice(3)}` : d'>
+        <input aria-label=Money oninput='const n = this.value.replace(/\\D/g, ``); this.value = n ? `$` + (n / 100).toLocaleString(`en-US`, { minimumFractionDigits: 2 }) : ``'>
+        <input aria-label=Percent oninput='this.value = this.value.replace(/%/g, ``) + `%`'>
+        <input aria-label=Accents oninput='this.value = this.value.normalize(`NFD`)'>
+        <input aria-label=Short maxlength=3><input aria-label=Digits oninput='this.value = this.value.replace(/\\D/g, ``)'>
+        <input aria-label=Tags onkeydown='if (event.key === `,`) { event.preventDefault(); tags.textContent += this.value; this.value = `` }'><i id=tags></i>";
+    let driver = Driver::with(&[("shop.test/", page)]).await;
+    driver.goto("http://shop.test/").await;
+    for (name, text, expected) in [
+        ("Phone", "5551234567", ""),
+        ("Money", "1234.56", ""),
+        ("Percent", "12", ""),
+        ("Accents", "café", ""),
+        ("Short", "abcdef", "does not hold all of the text"),
+        ("Digits", "12ab", "does not hold all of the text"),
+        ("Tags", "one,two,", "the page has changed"),
+    ] {
+        let after = driver.after(typing(role("textbox", name), text, true, false)).await.unwrap();
+        let note = after.note.unwrap_or_default();
+        assert!(
+            if expected.is_empty() { note.is_empty() } else { note.contains(expected) },
+            "{name}: {note:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_field_that_ignores_what_is_typed_is_reported() {
     let page = "<input aria-label=Deaf onbeforeinput='event.preventDefault()'>
         <input aria-label=Keys onkeydown='event.preventDefault()'>

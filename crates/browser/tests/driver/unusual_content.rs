@@ -26,3 +26,25 @@ async fn svg_elements_that_are_named_like_controls_do_not_stop_a_read() {
     let outline = driver.outline().await;
     assert!(outline.contains("heading \"Shop\"") && outline.contains("after it"), "{outline}");
 }
+
+#[tokio::test]
+async fn values_are_whole_and_an_editor_has_its_lines() {
+    let long = "v".repeat(700);
+    let page = format!(
+        "<input aria-label=Long value='{long} END'><input type=color aria-label=Color value='#ff0000'>
+         <div contenteditable aria-label=Editor>one<br>two<div>three</div><p>four
+           words <b>bold</b></p><div><br></div><div>last</div></div>
+         <div contenteditable aria-label=Plain style='white-space: pre-wrap'>a
+  b</div>"
+    );
+    let driver = Driver::with(&[("shop.test/", &page)]).await;
+    let outline = driver.goto("http://shop.test/").await;
+    for expected in [
+        &format!("\"{long} END\""),
+        "button \"Color\" [ref=e2]: \"#ff0000\"",
+        r#""one\ntwo\nthree\nfour words bold\n\nlast""#,
+        r#""a\n  b""#,
+    ] {
+        assert!(outline.contains(expected), "{expected}: {outline}");
+    }
+}
