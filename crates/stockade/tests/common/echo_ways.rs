@@ -258,13 +258,13 @@ pub static WAYS: &[Way] = &[
     taken_apart("options of eleven", |v| {
         format!("<select multiple class=v aria-label=Pieces>{}</select>", pieces(v, 11, "<option>", ""))
     }),
-    taken_apart("spaces", |v| between(v, " ")),
+    swapped("spaces", Html(|v| between(v, " "))),
     taken_apart("dots", |v| between(v, ".")),
     taken_apart("dashes", |v| between(v, "-")),
     taken_apart("middle dots", |v| between(v, "·")),
-    taken_apart("zero-width spaces", |v| between(v, "\u{200b}")),
+    swapped("zero-width spaces", Html(|v| between(v, "\u{200b}"))),
     taken_apart("soft hyphens", |v| between(v, "&shy;")),
-    taken_apart("upper case", |v| format!("<p class=v>{}", v.to_uppercase())),
+    swapped("upper case", Html(|v| format!("<p class=v>{}", v.to_uppercase()))),
     taken_apart("button name with dots", |v| {
         format!("<button class=v>{}</button>", between(v, ".").trim_start_matches("<p class=v>"))
     }),
