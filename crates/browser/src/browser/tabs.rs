@@ -11,6 +11,7 @@ use crate::{
 };
 use policy::TabId;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Reserves room for a tab that the driver opens, until it is there or the call is cancelled.
 struct OpeningTab<'a>(&'a SharedState);
@@ -91,7 +92,11 @@ impl Browser {
             let tab = state.background.iter().find(|tab| tab.target == created.target_id)?;
             Some((tab.id, tab.session.clone()))
         };
-        let (id, session) = self.wait(deadline, opened).await?;
+        // Chromium attaches it before it replies. One that does not appear crashed at once, and is closed again.
+        let (id, session) = match self.wait(deadline.within(ATTACH_WAIT), opened).await {
+            Err(BrowserError::Timeout { .. }) => return Err(BrowserError::TabCrashed { status: None }),
+            opened => opened?,
+        };
         self.shared.lock().incidents.forget_opened(id);
         self.wait_set_up(&session, deadline).await?;
         self.prepare_own_tab(&session, deadline).await?;

@@ -117,7 +117,8 @@ impl Browser {
         limit: Deadline,
     ) -> Result<Option<(SessionId, bool)>, ScriptCallError> {
         let Some((session, world)) = self.script_world(frame, limit).await? else { return Ok(None) };
-        if self.is_list_paused(frame, Instant::now()) {
+        // The list before the first reading may be of a page whose scripts had not all run.
+        if since == SinceList::Anything && self.is_list_paused(frame, Instant::now()) {
             return Ok(None);
         }
         let (document, counts) =
