@@ -13,6 +13,9 @@ use policy::TabId;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How long a new page that Chromium has created may take to be attached.
+const ATTACH_WAIT: Duration = Duration::from_secs(2);
+
 /// Reserves room for a tab that the driver opens, until it is there or the call is cancelled.
 struct OpeningTab<'a>(&'a SharedState);
 
