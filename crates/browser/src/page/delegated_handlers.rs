@@ -79,6 +79,8 @@ impl Browser {
             self.with_known_listeners(page, |known| {
                 known.handlers = Some(handlers);
                 known.dispatches = dispatches;
+                // What was found before may lack the properties of a library that has come since.
+                known.framework = None;
             });
         }
         let framework =
