@@ -33,7 +33,10 @@ const select = (root, selector) => {
 
 /** @param {string} key @param {Element | ShadowRoot | Document | null} root @param {string} selector */
 const addSearch = (key, root, selector) => {
-  if (root && searches.size < MAX_SELECTORS && select(root, selector)) searches.set(key, { root: new WeakRef(root), selector });
+  if (!root || searches.size >= MAX_SELECTORS || !select(root, selector)) return;
+  // A new selector is looked for at once.
+  if (!searches.has(key)) pausedUntil = 0;
+  searches.set(key, { root: new WeakRef(root), selector });
 };
 
 // Whether there are elements that were not known.
